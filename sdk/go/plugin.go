@@ -65,7 +65,7 @@ func Main(plugin *Plugin) {
 func (p *Plugin) Serve(ctx context.Context) error {
 	endpoint := os.Getenv(endpointVariable)
 	if endpoint == "" {
-		return errors.New("set " + endpointVariable + " to the address at which the bridge finds this plugin: unix:///path, or https://host:port")
+		return errors.New("set " + endpointVariable + " to the address at which the bridge finds this plugin: unix:///path, https://host:port, or http://127.0.0.1:port")
 	}
 	return p.ServeAt(ctx, endpoint)
 }

@@ -137,7 +137,7 @@ func guarded[T any](begun begun, s *service, work func(ctx context.Context) (T, 
 	}
 	ended := make(chan result, 1)
 	go func() {
-		returned := result{err: Internal("the plugin panicked; its log names the place").WithReason("PluginPanicked")}
+		returned := result{err: Internal("internal error in the plugin (a panic); see its log").WithReason("PluginPanicked")}
 		finished := false
 		defer func() {
 			if panicked := recover(); panicked != nil {

@@ -68,7 +68,7 @@ func (s *service) count(ctx context.Context, request any, info *grpc.UnaryServer
 		if panicked := recover(); panicked != nil {
 			s.log.Error("panicked", "call", info.FullMethod, "with", panicType(panicked), "stack", string(debug.Stack()))
 			// On a call that changes something this status means: unknown outcome.
-			answer, err = nil, reject(codes.Internal, "the plugin panicked; its log names the place")
+			answer, err = nil, reject(codes.Internal, "internal error in the plugin (a panic); see its log")
 		}
 	}()
 	return next(ctx, request)

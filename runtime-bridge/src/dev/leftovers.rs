@@ -9,6 +9,8 @@ use kube::{
     api::{DynamicObject, ListParams},
 };
 
+use serde_json::Value;
+
 use super::{progress::ProgressPrinter, watch::established};
 
 /// CRDs of managed resources are of this category.
@@ -57,9 +59,9 @@ async fn left(client: &Client) -> Result<Vec<String>, kube::Error> {
 
 /// `None`: nothing of it was ever created, or taken over.
 fn line(kind: &str, object: &DynamicObject) -> Option<String> {
-    let has_record = object.annotations().contains_key(names::RECORD);
+    let record = object.annotations().get(names::RECORD)?;
     let name = object.annotations().get(names::EXTERNAL_NAME);
-    if !has_record || !object.finalizers().iter().any(|one| one == names::FINALIZER) {
+    if !may_exist(record, &object.data) || !object.finalizers().iter().any(|one| one == names::FINALIZER) {
         return None;
     }
     let place = object
@@ -68,6 +70,21 @@ fn line(kind: &str, object: &DynamicObject) -> Option<String> {
         .unwrap_or_default();
     let name = name.map_or("not named yet", String::as_str);
     Some(format!("{kind} {place}{}: {name}", object.name_any()))
+}
+
+/// Something was created or taken over, or a call may have. A record that cannot be read speaks against nothing.
+fn may_exist(record: &str, object: &Value) -> bool {
+    let Ok(record) = serde_json::from_str::<Value>(record) else {
+        return true;
+    };
+    let status = &object["status"];
+    record["intent"].is_object()
+        || record["confirmed"] == true
+        || record["adopted"] == true
+        || !status["crossbridge"]["createToken"].is_null()
+        || status["atProvider"]
+            .as_object()
+            .is_some_and(|fields| !fields.is_empty())
 }
 
 #[cfg(test)]
@@ -84,13 +101,25 @@ mod tests {
             }))
             .unwrap()
         };
-        let created = json!({"crossbridge.dev/record": "{}", "crossplane.io/external-name": "a.txt"});
+        let with =
+            |record: &str| json!({"crossbridge.dev/record": record, "crossplane.io/external-name": "a.txt"});
+        let created = with(r#"{"uid": "u", "externalName": "a.txt", "confirmed": true}"#);
         let managed = [names::FINALIZER];
         assert_eq!(
             line("File", &object(created.clone(), &managed)).as_deref(),
             Some("File b/a: a.txt")
         );
         assert_eq!(line("File", &object(created, &[])), None, "nothing holds it");
+        let rejected = with(r#"{"uid": "u", "externalName": "a.txt"}"#);
+        assert_eq!(
+            line("File", &object(rejected, &managed)),
+            None,
+            "its Create was rejected"
+        );
+        for record in [r#"{"uid": "u", "intent": {"verb": "Create"}}"#, "cannot be read"] {
+            let line = line("File", &object(with(record), &managed));
+            assert_eq!(line.as_deref(), Some("File b/a: a.txt"), "{record}");
+        }
         assert_eq!(line("File", &object(json!({}), &managed)), None);
     }
 }

@@ -129,18 +129,18 @@ async fn composed(args: &TraceArgs, object: &Object, reader: &Reader, address: S
     }
     if args.all_kinds && !searched.is_empty() {
         line(&format!(
-            "objects that no reference names: looked for among {} kinds",
+            "objects that no reference names: searched in {} kinds",
             searched.len()
         ));
     } else if !searched.is_empty() {
         line(&format!(
-            "objects that no reference names: looked for among {}; --all-kinds looks everywhere",
+            "objects that no reference names: searched in {}; --all-kinds searches all",
             searched.join(", ")
         ));
     }
     if !failed.is_empty() {
         line(&format!(
-            "objects that no reference names: could not be looked for among {}",
+            "objects that no reference names: could not be searched in {}",
             failed.join(", ")
         ));
     }

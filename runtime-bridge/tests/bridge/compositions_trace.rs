@@ -123,7 +123,7 @@ async fn a_trace_of_an_order_shows_what_exists_and_what_does_not() {
     assert!(table.contains("composition: orders, revision orders-"), "{table}");
     assert!(table.contains("next: nothing is planned"), "{table}");
     assert!(
-        table.contains("looked for among ConfigMap, Part.shop.example.org;"),
+        table.contains("searched in ConfigMap, Part.shop.example.org;"),
         "{table}"
     );
 

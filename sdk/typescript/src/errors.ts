@@ -100,7 +100,7 @@ export class Bug {
   readonly failure: Failure;
 
   constructor(readonly error: unknown) {
-    this.failure = Failure.internal("the plugin has a bug; its log names the place", { cause: error });
+    this.failure = Failure.internal("internal error in the plugin; see its log", { cause: error });
   }
 
   /** What the log may show: the error's type, and where it was thrown. */

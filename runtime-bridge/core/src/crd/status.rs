@@ -42,7 +42,7 @@ fn crossbridge() -> Value {
                 "description": "The Delete that the deletion began with: until it is answered, or can have no effect any more, the object stays.",
                 "x-kubernetes-preserve-unknown-fields": true,
                 "properties": {
-                    "token": {"type": "string", "description": "Tells it apart."},
+                    "token": {"type": "string", "description": "Token of this Delete."},
                     "deadline": {
                         "type": "string",
                         "format": "date-time",

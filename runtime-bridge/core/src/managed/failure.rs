@@ -73,7 +73,7 @@ pub fn delay(backoffs: &CallBackoffs, failure: Option<&Failure>, failures: u32, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::external::Effect;
+    use crate::{back_off::policies, external::Effect};
 
     fn failure(code: FailureCode, retry_after: Option<u64>) -> Failure {
         Failure {
@@ -112,7 +112,11 @@ mod tests {
             seconds => format!("{seconds} s"),
         };
         let waits = match reaction(code) {
-            Reaction::WaitForUser => "for a person".to_owned(),
+            Reaction::WaitForUser => {
+                let wait = policies::REJECTED_CALL;
+                assert_eq!(wait.wait(1, 0.0), wait.wait(u32::MAX, 0.0), "one wait for all");
+                format!("{} min", wait.wait(1, 0.0).as_secs() / 60)
+            }
             Reaction::Reobserve | Reaction::RereadCredentials => {
                 format!("not, then up to {}", after(u32::MAX))
             }

@@ -18,20 +18,7 @@ impl ReconcileMemory {
     pub fn record_failure(&mut self, snapshot: &Snapshot, verb: Verb, failure: &Failure) {
         let failures = self.failures_of(verb) + 1;
         let reacts = reaction(failure.code);
-        let code = if failure.upstream_code.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", failure.upstream_code)
-        };
-        let mut message = format!("{}: {}: {}{code}", prefix(verb), failure.reason, failure.message);
-        for violation in &failure.violations {
-            let field = if violation.path.is_empty() {
-                "external name"
-            } else {
-                &violation.path
-            };
-            message.push_str(&format!("; {field}: {}", violation.message));
-        }
+        let message = described(verb, failure);
         let is_rejected = reacts == Reaction::WaitForUser;
         let wait = if is_rejected && verb == Verb::Observe {
             poll_interval(snapshot)
@@ -93,6 +80,27 @@ impl ReconcileMemory {
     }
 }
 
+/// What a person reads: the reason, the message, what the upstream calls it, and the fields at fault.
+fn described(verb: Verb, failure: &Failure) -> String {
+    let code = if failure.upstream_code.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", failure.upstream_code)
+    };
+    let mut message = format!("{}: {}: {}{code}", prefix(verb), failure.reason, failure.message);
+    for violation in &failure.violations {
+        // SDKs put the only one into the message, too.
+        let is_said = failure.message.contains(violation.message.trim_end_matches('.'));
+        message.push_str(&match (violation.path.as_str(), is_said) {
+            ("", true) => String::new(),
+            ("", false) => format!("; external name: {}", violation.message),
+            (field, true) => format!("; at {field}"),
+            (field, false) => format!("; {field}: {}", violation.message),
+        });
+    }
+    message
+}
+
 /// As crossplane-runtime wraps errors.
 fn prefix(verb: Verb) -> &'static str {
     match verb {
@@ -110,5 +118,50 @@ fn event_reason(verb: Verb) -> WarningEvent {
         Verb::Create => WarningEvent::CannotCreateExternalResource,
         Verb::Update => WarningEvent::CannotUpdateExternalResource,
         Verb::Delete => WarningEvent::CannotDeleteExternalResource,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::external::{Effect, FailureCode};
+    use crossbridge_types::FieldViolation;
+
+    fn told(message: &str, violations: &[(&str, &str)]) -> String {
+        let violations = violations.iter().map(|(path, message)| FieldViolation {
+            path: (*path).to_owned(),
+            message: (*message).to_owned(),
+        });
+        let failure = Failure {
+            code: FailureCode::InvalidSpec,
+            effect: Effect::None,
+            reason: "Invalid".to_owned(),
+            message: message.to_owned(),
+            retry_after: None,
+            violations: violations.collect(),
+            upstream_code: "Bad".to_owned(),
+            upstream_request_id: String::new(),
+            existing_external_name: String::new(),
+        };
+        described(Verb::Create, &failure)
+    }
+
+    #[test]
+    fn what_a_plugin_says_twice_is_told_once() {
+        let told_once = "create failed: Invalid: the size is not valid: too small (Bad)";
+        let message = "the size is not valid: too small";
+        assert_eq!(told(message, &[]), told_once);
+        assert_eq!(
+            told(message, &[("/size", "too small.")]),
+            format!("{told_once}; at /size")
+        );
+        assert_eq!(told(message, &[("", "too small")]), told_once);
+        assert_eq!(
+            told(
+                message,
+                &[("/size", "too small"), ("/color", "unknown"), ("", "too long")]
+            ),
+            format!("{told_once}; at /size; /color: unknown; external name: too long")
+        );
     }
 }

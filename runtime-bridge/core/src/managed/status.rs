@@ -109,7 +109,7 @@ impl Progress {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingDelete {
-    /// Tells it apart.
+    /// Token of this Delete.
     pub token: String,
     /// Nothing is sent after it.
     pub deadline: Timestamp,

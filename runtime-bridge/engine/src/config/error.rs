@@ -87,8 +87,9 @@ pub enum ConfigError {
     },
     /// A config of a namespace leaves it to the plugin as whom it acts.
     #[error(
-        "the {config} gives the plugin no credentials, so that it would act as itself, which a config of a namespace may do only if the \
-         bridge was started with --namespaced-ambient-credentials: use a Secret with credentials, or a ClusterProviderConfig"
+        "{} gives the plugin no credentials, so that it would act as itself, which a config of a namespace may do only if the \
+         bridge was started with --namespaced-ambient-credentials: use a Secret with credentials, or a ClusterProviderConfig",
+        named(config)
     )]
     AmbientForbidden {
         /// Which config.
@@ -96,8 +97,9 @@ pub enum ConfigError {
     },
     /// A config of a namespace says where calls go.
     #[error(
-        "the {config} sets settings.endpoint, which a config of a namespace may do only if the bridge was started with \
-         --namespaced-endpoints: leave it out, or use a ClusterProviderConfig"
+        "{} sets settings.endpoint, which a config of a namespace may do only if the bridge was started with \
+         --namespaced-endpoints: leave it out, or use a ClusterProviderConfig",
+        named(config)
     )]
     EndpointForbidden {
         /// Which config.
@@ -206,10 +208,16 @@ impl ConfigError {
             | Self::Host { config, .. }
                 if config.namespace().is_none() =>
             {
-                format!("the {config} cannot read its credentials: its condition Ready says why")
+                format!(
+                    "{} cannot read its credentials: its condition Ready says why",
+                    named(config)
+                )
             }
             Self::CredentialMissing { config, name, .. } if config.namespace().is_none() => {
-                format!("the {config} has no credential {name:?}, which the plugin needs")
+                format!(
+                    "{} has no credential {name:?}, which the plugin needs",
+                    named(config)
+                )
             }
             _ => self.to_string(),
         }

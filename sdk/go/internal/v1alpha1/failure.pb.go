@@ -30,13 +30,13 @@ type FailureCode int32
 const (
 	// Treated as INTERNAL.
 	FailureCode_FAILURE_CODE_UNSPECIFIED FailureCode = 0
-	// This object waits for a spec change.
+	// This object waits for another spec; it is tried again after ten minutes, or on demand.
 	FailureCode_FAILURE_CODE_INVALID_SPEC FailureCode = 1
-	// This object waits for a spec change or an approved replacement.
+	// Likewise, or for an approved replacement.
 	FailureCode_FAILURE_CODE_IMMUTABLE_FIELD FailureCode = 2
-	// This object waits for a spec change: what it asks for cannot be done here at all.
+	// Likewise: what it asks for cannot be done here at all.
 	FailureCode_FAILURE_CODE_UNSUPPORTED FailureCode = 3
-	// This object waits for adoption or another name; see existing_external_name.
+	// Likewise, or for adoption or another name; see existing_external_name.
 	FailureCode_FAILURE_CODE_ALREADY_EXISTS FailureCode = 4
 	// Observe again at once.
 	FailureCode_FAILURE_CODE_NOT_FOUND FailureCode = 5

@@ -209,7 +209,7 @@ class Call(ConfigCall):
         """
         if self.target.owns(found_marker) or (not found_marker and not self.requires_marker):
             return
-        owner = "another owner's" if found_marker else "no owner's: it bears no ownership marker"
+        owner = "another owner's" if found_marker else "no owner's: it has no ownership marker"
         raise NotFound(f"{self.name or 'the resource'} is {owner}", reason="NotOwned")
 
 

@@ -259,7 +259,7 @@ def of_exception(error: BaseException, mapped: Mapped) -> Failure:
     for exception, failure, message in EXCEPTIONS:
         if isinstance(error, exception):
             return failure(f"{message} ({type(error).__name__})")
-    return Internal(f"the plugin has a bug; its log names the place ({type(error).__name__})")
+    return Internal(f"internal error in the plugin; see its log ({type(error).__name__})")
 
 
 def unwrapped(error: BaseException) -> BaseException:

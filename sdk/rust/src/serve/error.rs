@@ -11,7 +11,7 @@ pub enum ServeError {
     Declaration(String),
     /// The environment names no endpoint.
     #[error(
-        "set {0} to the address at which the bridge finds this plugin: unix:///path, or https://host:port"
+        "set {0} to the address at which the bridge finds this plugin: unix:///path, https://host:port, or http://127.0.0.1:port"
     )]
     NoEndpoint(&'static str),
     /// The endpoint is of no form that can be served.

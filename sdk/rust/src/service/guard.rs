@@ -30,8 +30,10 @@ impl Service {
             Ok(Err(_panic)) => {
                 // The panic hook has logged where and why.
                 tracing::error!("the plugin panicked in this call");
-                Err(Failure::internal("the plugin panicked; its log names the place")
-                    .reason("PluginPanicked"))
+                Err(
+                    Failure::internal("internal error in the plugin (a panic); see its log")
+                        .reason("PluginPanicked"),
+                )
             }
             Err(_elapsed) => Err(
                 Failure::timeout("the call's deadline passed before the work was done")

@@ -57,7 +57,7 @@ function unary(service: Service, running: Running, handler: Handler): handleUnar
           }
           // A bug of the SDK: its type and place, as the text may hold anything.
           service.log.error("a bug of the SDK", { type: error instanceof Error ? error.constructor.name : typeof error, at: placeOf(error) });
-          answered({ code: status.INTERNAL, details: "the SDK has a bug; its log names the place" });
+          answered({ code: status.INTERNAL, details: "internal error in the SDK; see the log of the plugin" });
         },
       );
   };

@@ -127,6 +127,28 @@ async fn a_run_that_fails_fast_ends_with_the_suite_of_the_first_failure() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_hook_that_takes_nothing_down_judges_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let more = [
+        format!("--plugin-command={REFERENCE_PLUGIN}"),
+        "--fault-cmd=true".to_owned(),
+        "--only=upstream".to_owned(),
+        "--kind=Note".to_owned(),
+    ];
+    let run = prepared(folder.path(), &more);
+    run.execute(&NoProgress).await.expect("the plugin starts");
+    let report = run.finish().await;
+    for id in ["upstream/down-never-absent", "upstream/recovers"] {
+        let verdict: Vec<_> = verdicts(&report, id).collect();
+        assert!(
+            matches!(verdict.as_slice(), [Verdict::Blocked(why)] if why.contains("still answers")),
+            "{id}: {verdict:?}"
+        );
+    }
+    assert_eq!(remaining_resources(folder.path()), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_failing_fault_hook_blocks_the_suite_and_recovers() {
     let advertised = |hook: &'static str| async move {
         let folder = tempfile::tempdir().expect("a folder");

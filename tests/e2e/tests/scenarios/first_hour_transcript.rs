@@ -19,8 +19,8 @@ const FILES: &str = "/tmp/files";
 const INTRODUCTION: &str = "\
 # The first hour
 
-What you type on a fresh clone, and what comes back. This page is written by a test that runs each command
-(`tests/e2e/tests/scenarios/first_hour_transcript.rs`), so it is as true as the tests are green. Durations are put as `…`; of `dev`, the lines
+What you type on a fresh clone, and what comes back. This page is written by a test that runs each command but
+the build (`tests/e2e/tests/scenarios/first_hour_transcript.rs`), so it is as true as the tests are green. Durations are put as `…`; of `dev`, the lines
 that matter are shown.
 
 README says what must be installed. One build, ten minutes when it is the first; the control plane is built by the first `dev`:
@@ -244,7 +244,7 @@ async fn a_plugin_of_ones_own(hour: &mut Transcript) {
         .await;
     assert!(judged.contains("CONFORMS"), "{judged}");
     hour.say(
-        "## One of your own\n\nThe steps that it prints are run by the tests of `bridge-languages`, for each language and both forms of a kind.",
+        "## One of your own\n\nThe steps that it prints, up to the build, the tests and the kit, are run by the tests of `bridge-languages`, for each language and both forms of a kind.",
     );
     hour.run(&[
         "target/debug/runtime-bridge new-plugin acme --lang python --kind Account --sdk-path sdk/python",

@@ -159,6 +159,13 @@ async fn every_manifest_of_the_documents_becomes_ready_and_is_deleted() {
         cluster.apply(&file).await;
     }
 
+    // What a new plugin comes with, and the example of a config, whose default there is already: with the keys of an account it would be the same.
+    let resource = plugin.folder().join("manifests/2-notes.yaml");
+    cluster.go_ready_and_are_deleted(&[resource]).await;
+    let example = repository().join("examples/aws-config/provider-config.yaml");
+    let as_the_server_would = ["apply", "--dry-run=server", "--validate=strict"];
+    cluster.until_served(&as_the_server_would, &example).await;
+
     let pages = pages();
     assert!(pages.len() >= 3, "{pages:?}");
     for block in pages {

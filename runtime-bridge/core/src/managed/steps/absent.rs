@@ -72,7 +72,7 @@ pub fn confirm(ctx: &ReconcileContext) -> Flow {
     ));
     let event = Event::normal(
         NormalEvent::PendingExternalResource,
-        "Waiting for external resource existence to be confirmed",
+        "external resource not found; it is observed again before it is created anew",
     );
     Break(ctx.wait(
         report.event(event),

@@ -59,13 +59,13 @@ pub fn leave_foreign(ctx: &ReconcileContext) -> Flow {
     let adopted = ctx.record().is_some_and(|record| record.adopted);
     match rules::ownership(snapshot, observation) {
         Ownership::Foreign(marker) => {
-            let because = format!("it bears the marker {marker} of another object");
+            let because = format!("it has the marker {marker} of another object");
             Break(leave(ctx, observation, &because))
         }
         Ownership::Unmarked if !ctx.is_bound() => Break(leave(
             ctx,
             observation,
-            "it bears no marker, and this object never managed it",
+            "it has no marker, and this object never managed it",
         )),
         Ownership::Unmarked if adopted && snapshot.kind.capabilities.holds_marker => Break(leave(
             ctx,
@@ -96,7 +96,7 @@ pub fn leave_unmarked(ctx: &ReconcileContext) -> Flow {
             Some(visible),
             "waiting until its marker can be seen",
         ),
-        None => leave(ctx, observation, "it bears no marker"),
+        None => leave(ctx, observation, "it has no marker"),
     })
 }
 

@@ -27,8 +27,8 @@ pub fn ask(ctx: &ReconcileContext) -> Flow {
     }
     let asked = ctx.open_question();
     let mut not_taken = String::new();
+    let answer = snapshot.managed.annotation(names::CREATE_OUTCOME);
     if let Some(question) = &asked {
-        let answer = snapshot.managed.annotation(names::CREATE_OUTCOME);
         if answer == format!("absent/{}", question.id) {
             return Break(create.close_as_absent(ABSENT));
         }
@@ -41,6 +41,8 @@ pub fn ask(ctx: &ReconcileContext) -> Flow {
                 Ok(decision) => return Break(decision),
                 Err(why) => not_taken = format!("; the answer {answer:?} was not taken: {why}"),
             }
+        } else if !answer.is_empty() {
+            not_taken = format!("; the annotation says {answer:?}, which does not answer this question");
         }
     }
     let question = asked.unwrap_or_else(|| Question {

@@ -104,7 +104,7 @@ pub fn stop_unmarked(ctx: &ReconcileContext) -> Flow {
         return NEXT;
     };
     let message = format!(
-        "{} cannot be changed in place, and the resource does not bear the marker {} of this object, without which it is not replaced; set the marker, or change the fields back",
+        "{} cannot be changed in place, and the resource does not have the marker {} of this object, without which it is not replaced; set the marker, or change the fields back",
         ctx.differences(existing).to_replace(),
         ctx.snapshot.marker
     );

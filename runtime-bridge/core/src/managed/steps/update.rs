@@ -61,7 +61,7 @@ pub fn back_off(ctx: &ReconcileContext) -> Flow {
     }
     // Without their count: each new one would be written.
     let message = format!(
-        "update failed: repeated updates have not brought about the desired state: {}",
+        "update failed: it still differs after repeated updates: {}",
         ctx.differences(existing).to_update()
     );
     let report = Report {

@@ -53,7 +53,7 @@ pub fn policy() -> Value {
             ],
             "validations": [{
                 "expression": "false",
-                "message": format!("This resource is in-use: it bears the label {IN_USE}=true"),
+                "message": format!("This resource is in-use: it has the label {IN_USE}=true"),
                 "messageExpression": message,
                 "reason": "Forbidden",
             }],

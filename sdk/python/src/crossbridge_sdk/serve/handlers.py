@@ -70,7 +70,7 @@ class Handlers:
                 status, message = rejected.status, rejected.message
             except Exception as error:  # noqa: BLE001 (gRPC would log it with its text)
                 logger.error("a bug of the SDK: %s", place(error))
-                status, message = grpc.StatusCode.INTERNAL, "the SDK has a bug; the plugin's log names the place"
+                status, message = grpc.StatusCode.INTERNAL, "internal error in the SDK; see the log of the plugin"
             finally:
                 self._handled -= 1
             await context.abort(status, message)

@@ -20,6 +20,8 @@ pub(super) struct AbsenceReport {
     reports_deleted: bool,
     /// A Delete may have had its effect.
     pub may_be_deleted: bool,
+    /// An observation found the resource, or an Update was done: it can be reached after all.
+    pub reaches_upstream: bool,
 }
 
 /// Sends each call that could report the resource as absent, with the faulty config that it carries.
@@ -35,13 +37,17 @@ pub(super) async fn absence_report(
             .and(not_absent(&without_name).map_err(|seen| format!("observed without a name, {seen}")));
     }
     let client = &ctx.run_ctx.client;
+    let mut reaches_upstream = matches!(observation, ObserveResult::Found(_));
     if ctx.kind.capabilities.can_update {
         let response = client.update(resource.update(), ctx.options()).await;
-        judgement = judgement.and(not_called_absent("Update", &outcome_of("Update", response)?));
+        let outcome = outcome_of("Update", response)?;
+        reaches_upstream |= matches!(outcome.result, OutcomeResult::Completed(_));
+        judgement = judgement.and(not_called_absent("Update", &outcome));
     }
     let mut report = AbsenceReport {
         observation,
         judgement,
+        reaches_upstream,
         reports_deleted: false,
         may_be_deleted: false,
     };

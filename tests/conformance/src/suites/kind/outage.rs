@@ -43,6 +43,11 @@ async fn run(ctx: &KindContext) -> Result<(), Stop> {
         absence::absence_report(ctx, &resource).await
     });
     if let Some(report) = report.await? {
+        if report.reaches_upstream {
+            return Err(Stop::blocked(
+                "the hook did upstream-down, and the upstream still answers: it is to end with 0 once nothing reaches it",
+            ));
+        }
         let back = ctx.observe_once(&resource).await?;
         let is_absent = report.may_be_deleted && matches!(back, ObserveResult::Absent(_));
         ctx.run_ctx

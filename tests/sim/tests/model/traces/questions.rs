@@ -61,6 +61,18 @@ fn trace_30_answers_to_other_questions_are_ignored() {
             Some(&asked),
             "the question stays, whatever is said"
         );
+        let message = model
+            .etcd
+            .object
+            .as_ref()
+            .expect("an object")
+            .managed
+            .condition("Synced");
+        let message = message
+            .map(|condition| condition.message.as_str())
+            .unwrap_or_default();
+        let told = format!("the annotation says {word:?}, which does not answer this question");
+        assert!(message.ends_with(&told), "{message}");
     }
     let exists = format!("exists/{}/", asked.id);
     model.etcd.annotate(names::CREATE_OUTCOME, Some(&exists));
