@@ -93,7 +93,9 @@ class Plugin:
         with _stop_signals() as stop:
             endpoint = os.environ.get(ENDPOINT, "")
             if not endpoint:
-                raise ServeError(f"set {ENDPOINT} to the address at which the bridge finds this plugin: unix:///path, https://host:port, or http://127.0.0.1:port")
+                raise ServeError(
+                    f"set {ENDPOINT} to the address at which the bridge finds this plugin: unix:///path, https://host:port, or http://127.0.0.1:port"
+                )
             await self.serve_at(endpoint, stop)
         await _end_of_tasks()
 

@@ -38,7 +38,9 @@ export async function serve(plugin: PluginDeclaration, { endpoint, signal, envir
   const declared = declare(plugin);
   const address = endpoint ?? environment[ENDPOINT];
   if (address === undefined || address === "") {
-    throw new ServeError(`set ${ENDPOINT} to the address at which the bridge finds this plugin: unix:///path, https://host:port, or http://127.0.0.1:port`);
+    throw new ServeError(
+      `set ${ENDPOINT} to the address at which the bridge finds this plugin: unix:///path, https://host:port, or http://127.0.0.1:port`,
+    );
   }
   const { log, maxMessageBytes } = declared;
   const server = new Server({ "grpc.max_receive_message_length": maxMessageBytes, "grpc.max_send_message_length": -1 });
