@@ -145,6 +145,9 @@ mod tests {
             error.contains("ObserveRequest") && error.contains("tarjet"),
             "{error}"
         );
+        let method = Method::find("Observe").expect("a method");
+        let ignored = method.request(&json!({ "tarjet": {} }), true).expect("a request");
+        assert_eq!(method.print(&ignored, false), json!({}));
         let error = Method::find("Glance")
             .map(drop)
             .expect_err("no such method")

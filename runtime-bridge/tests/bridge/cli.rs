@@ -351,6 +351,7 @@ async fn a_closed_pipe_is_no_error() {
     let commands = [
         "version".to_owned(),
         format!("crds --plugin {endpoint}"),
+        "rbac --compositions".to_owned(),
         format!("call GetPluginInfo --endpoint {endpoint}"),
         format!(
             "new-plugin acme --lang python --dir {}",

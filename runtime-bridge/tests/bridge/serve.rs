@@ -80,7 +80,17 @@ async fn a_kind_is_served_to_ready_and_after_a_restart() {
     for metric in ["crossbridge_plugin_calls_total", "crossbridge_api_requests_total"] {
         assert!(metrics.contains(metric), "{metric} is not among the metrics");
     }
-    assert_eq!(bridge.get("/livez").await.0, 200);
+    let uid = ready.metadata.uid.clone().unwrap();
+    let namespace = ready.metadata.namespace.clone().unwrap();
+    let (_, paths) = bridge.get("/").await;
+    assert_eq!(paths.lines().count(), 5, "{paths}");
+    for line in paths.lines() {
+        let path = line.split(' ').next().unwrap_or_default();
+        let path = path
+            .replace("GROUP/KIND", "notes.example.org/Note")
+            .replace("NAMESPACE/NAME/UID", &format!("{namespace}/groceries/{uid}"));
+        assert_eq!(bridge.get(&path).await.0, 200, "{path}");
+    }
     assert_eq!(
         run(&["healthcheck", "--admin-address", &bridge.address])
             .await

@@ -135,15 +135,18 @@ impl Testbed {
     async fn trace(&self, case: &TestObject) {
         let object = format!("{}/one", case.kind);
         let kubeconfig = self.cluster.plane.kubeconfig().display().to_string();
-        let printed = output_of(&[
+        let mut arguments = vec![
             "trace",
             &object,
             "--kubeconfig",
             &kubeconfig,
             "--admin-address",
             &self.admin,
-        ])
-        .await;
+        ];
+        let printed = output_of(&arguments).await;
+        arguments.extend(["-o", "json"]);
+        let json: Value = serde_json::from_str(&output_of(&arguments).await).expect("JSON");
+        assert_eq!(json["line"].as_str(), printed.lines().next(), "{json}");
         let parts = [
             "Ready=True",
             "ProviderConfig default/default",
