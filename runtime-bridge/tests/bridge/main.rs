@@ -18,3 +18,4 @@ mod program;
 mod render;
 mod rules;
 mod serve;
+mod usages;
