@@ -265,7 +265,7 @@ fn updates_without_effect_are_reported_once() {
         minutes(&mut model);
         let message = model.message();
         assert!(
-            message.starts_with("update failed: repeated updates"),
+            message.starts_with("update failed: it still differs after repeated updates: "),
             "{message}"
         );
         let updates = model.calls("update");
