@@ -402,7 +402,7 @@ async fn a_context_that_does_not_exist_is_named_with_those_that_do() {
 #[tokio::test]
 async fn a_call_that_is_answered_with_a_failure_exits_with_3() {
     let notes = Notes::start();
-    let endpoint = notes.endpoint();
+    let endpoint = notes.listening().await;
     let config = r#"{"config": {"configId": "c", "revision": "1", "settings": {"nonsense": 1}}}"#;
     let ran = run(&["call", "checkconfig", "--endpoint", &endpoint, "--data", config]).await;
     assert_eq!(ran.code, Some(3), "{ran:?}");
@@ -432,7 +432,7 @@ async fn variables_configure_a_pod_and_not_commands_that_people_type() {
             .env("CROSSBRIDGE_PRINT_REQUEST", "true");
         command
     };
-    let printed = command(&["call", "GetPluginInfo", "--endpoint", &notes.endpoint()])
+    let printed = command(&["call", "GetPluginInfo", "--endpoint", &notes.listening().await])
         .output()
         .await
         .unwrap();

@@ -7,6 +7,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use crossbridge_sdk::{CredentialKey, prelude::*};
@@ -14,8 +15,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use tokio::{
+    net::UnixStream,
     sync::{Notify, oneshot},
     task::JoinHandle,
+    time::{sleep, timeout},
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -250,6 +253,20 @@ impl Notes {
 
     pub fn endpoint(&self) -> String {
         format!("unix://{}", socket(self.folder.path()).display())
+    }
+
+    /// Likewise, once it listens: `call` asks once, and waits for nobody.
+    pub async fn listening(&self) -> String {
+        let socket = socket(self.folder.path());
+        let listens = async {
+            while UnixStream::connect(&socket).await.is_err() {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(Duration::from_secs(30), listens)
+            .await
+            .expect("the plugin listens");
+        self.endpoint()
     }
 }
 
