@@ -389,11 +389,20 @@ impl RealHarness {
                 .any(|one| one["type"] == kind && one["reason"] == reason)
         };
         let path = self.path(name);
-        within(async {
-            while !self.admin.get(&path).await.is_ok_and(|thing| value(&thing)) {
+        let mut last = None;
+        let becomes = async {
+            loop {
+                let thing = last.insert(self.admin.get(&path).await);
+                if thing.as_ref().is_ok_and(value) {
+                    return;
+                }
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
-        })
-        .await;
+        };
+        let done = tokio::time::timeout(LIMIT, becomes).await;
+        assert!(
+            done.is_ok(),
+            "{name}: no {kind} of {reason} within {LIMIT:?}: {last:#?}"
+        );
     }
 }
