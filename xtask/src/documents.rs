@@ -7,8 +7,8 @@ use std::path::Path;
 use bridge_core::back_off::policies;
 use bridge_core::limits;
 use bridge_core::reasons::{
-    ConditionReason, DeletionReason, NormalEvent, ProblemReason, StopReason, UsageEvent, UsageReason,
-    WarningEvent,
+    ClaimEvent, CompositeEvent, ConditionReason, DefinitionEvent, DefinitionReason, DeletionReason, NormalEvent,
+    ProblemReason, StopReason, UsageEvent, UsageReason, WarningEvent,
 };
 
 use crate::reliability::between;
@@ -16,12 +16,16 @@ use crate::reliability::between;
 type Table = (&'static str, &'static str, fn() -> String);
 
 /// The page, the mark of the table in it, and what writes it.
-const TABLES: [Table; 12] = [
+const TABLES: [Table; 16] = [
     ("docs/conditions.md", "conditions", conditions),
     ("docs/conditions.md", "stops", stops),
     ("docs/conditions.md", "events", events),
     ("docs/conditions.md", "usages", usage_reasons),
     ("docs/conditions.md", "usage events", usage_events),
+    ("docs/conditions.md", "definitions", definition_reasons),
+    ("docs/conditions.md", "definition events", definition_events),
+    ("docs/conditions.md", "composite resource events", composite_events),
+    ("docs/conditions.md", "claim events", claim_events),
     ("docs/contract.md", "limits", limits),
     ("docs/deletion.md", "reasons", deletion_reasons),
     ("docs/conditions.md", "deletion reasons", deletion_reasons),
@@ -141,12 +145,54 @@ fn usage_reasons() -> String {
     table
 }
 
-fn usage_events() -> String {
-    let mut table = "| reason | meaning |\n|---|---|\n".to_owned();
-    for event in UsageEvent::ALL {
-        let _ = writeln!(table, "| `{}` | {} |", event.as_str(), event.meaning());
+fn definition_reasons() -> String {
+    let mut table = "| reason | meaning | what to do |\n|---|---|---|\n".to_owned();
+    for reason in DefinitionReason::ALL {
+        let (name, meaning, remedy) = (reason.as_str(), reason.meaning(), reason.remedy());
+        let _ = writeln!(table, "| `{name}` | {meaning} | {remedy} |");
     }
     table
+}
+
+/// The reason of each event, and what it means.
+fn event_table(events: impl Iterator<Item = (&'static str, &'static str)>) -> String {
+    let mut table = "| reason | meaning |\n|---|---|\n".to_owned();
+    for (reason, meaning) in events {
+        let _ = writeln!(table, "| `{reason}` | {meaning} |");
+    }
+    table
+}
+
+fn usage_events() -> String {
+    event_table(
+        UsageEvent::ALL
+            .iter()
+            .map(|event| (event.as_str(), event.meaning())),
+    )
+}
+
+fn definition_events() -> String {
+    event_table(
+        DefinitionEvent::ALL
+            .iter()
+            .map(|event| (event.as_str(), event.meaning())),
+    )
+}
+
+fn composite_events() -> String {
+    event_table(
+        CompositeEvent::ALL
+            .iter()
+            .map(|event| (event.as_str(), event.meaning())),
+    )
+}
+
+fn claim_events() -> String {
+    event_table(
+        ClaimEvent::ALL
+            .iter()
+            .map(|event| (event.as_str(), event.meaning())),
+    )
 }
 
 fn problems() -> String {

@@ -2,7 +2,6 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use bridge_control_plane::process::Signal;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -96,13 +95,13 @@ async fn a_leader_resumed_during_a_creation_begins_nothing() {
     timeout(LIMIT, notes.wall.called.notified())
         .await
         .expect("the plugin is called");
-    old.process.signal(Signal::STOP);
+    old.process.pause();
     // It is created, and no process receives the answer.
     notes.wall.released.notify_one();
     new.until("/debug/state", leads).await;
     until(&api, "groceries", "ready", |note| is_true(note, "Ready")).await;
 
-    old.process.signal(Signal::CONT);
+    old.process.resume();
     let woke = |_: u16, text: &str| {
         let state: Value = serde_json::from_str(text).unwrap_or_default();
         state["leadership"]["leads"] == false && state["engine"]["dispatching"] == false

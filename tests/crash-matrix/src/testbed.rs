@@ -212,7 +212,7 @@ impl Testbed {
     /// It does not come to that.
     pub async fn stall_leader(&self) -> Result<(), TestError> {
         if let (Some(leader), Some((_, admin))) = (&self.bridge, &self.standby) {
-            leader.signal(Signal::STOP);
+            leader.pause();
             wait_until_leading(admin).await?;
         }
         Ok(())
@@ -221,7 +221,7 @@ impl Testbed {
     /// SIGCONT to the old leader.
     pub fn resume_former_leader(&self) {
         if let Some(old) = &self.bridge {
-            old.signal(Signal::CONT);
+            old.resume();
         }
     }
 

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use bridge_core::reasons::{
-    ConditionReason, NormalEvent, ProblemReason, StopReason, UsageEvent, UsageReason, WarningEvent,
+    ClaimEvent, CompositeEvent, ConditionReason, DefinitionEvent, DefinitionReason, DeletionReason, NormalEvent,
+    ProblemReason, StopReason, UsageEvent, UsageReason, WarningEvent,
 };
 
 use super::root;
@@ -47,38 +48,26 @@ fn every_reason_is_given_somewhere() {
     for folder in SOURCES {
         named_in(&root().join(folder), &mut named);
     }
-    let paths = |of: &str, all: Vec<&str>| all.iter().map(|one| format!("{of}::{one}")).collect::<Vec<_>>();
-    let declared = [
-        paths(
-            "ConditionReason",
-            ConditionReason::ALL.iter().map(|one| one.as_str()).collect(),
-        ),
-        paths(
-            "StopReason",
-            StopReason::ALL.iter().map(|one| one.as_str()).collect(),
-        ),
-        paths(
-            "ProblemReason",
-            ProblemReason::ALL.iter().map(|one| one.as_str()).collect(),
-        ),
-        paths(
-            "NormalEvent",
-            NormalEvent::ALL.iter().map(|one| one.as_str()).collect(),
-        ),
-        paths(
-            "UsageReason",
-            UsageReason::ALL.iter().map(|one| one.as_str()).collect(),
-        ),
-        paths(
-            "UsageEvent",
-            UsageEvent::ALL.iter().map(|one| one.as_str()).collect(),
-        ),
-        paths(
-            "WarningEvent",
-            WarningEvent::ALL.iter().map(|one| one.as_str()).collect(),
-        ),
-    ]
-    .concat();
+    let mut declared = Vec::new();
+    macro_rules! declare {
+        ($($reasons:ident),+) => {
+            $(declared.extend($reasons::ALL.iter().map(|one| format!("{}::{}", stringify!($reasons), one.as_str())));)+
+        };
+    }
+    declare!(
+        ClaimEvent,
+        CompositeEvent,
+        ConditionReason,
+        DefinitionEvent,
+        DefinitionReason,
+        DeletionReason,
+        NormalEvent,
+        ProblemReason,
+        StopReason,
+        UsageEvent,
+        UsageReason,
+        WarningEvent
+    );
     let unused: Vec<&String> = declared.iter().filter(|one| !named.contains(*one)).collect();
     assert!(unused.is_empty(), "nothing gives these reasons: {unused:?}");
 }

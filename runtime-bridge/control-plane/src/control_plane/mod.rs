@@ -15,7 +15,7 @@ use certificates::Authority;
 use component::Component;
 
 use crate::assets::{Assets, AssetsError};
-use crate::process::{Process, ScratchDir, Signal, SpawnError};
+use crate::process::{Process, ScratchDir, SpawnError};
 
 /// How often another port is tried when another actor took the one that was free.
 const PORT_ATTEMPTS: usize = 5;
@@ -204,19 +204,17 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Stops the API server in the middle of whatever it does: connections stay open and nothing is answered.
+    /// Stops the API server in the middle of whatever it does: connections stay open, and nothing is answered from here on.
     pub fn pause_api_server(&self) {
-        self.signal_api_server(Signal::STOP);
+        if let Some(api_server) = self.api_server() {
+            api_server.pause();
+        }
     }
 
     /// Lets a paused API server go on.
     pub fn resume_api_server(&self) {
-        self.signal_api_server(Signal::CONT);
-    }
-
-    fn signal_api_server(&self, signal: Signal) {
-        if let Some(api_server) = &self.api_server {
-            api_server.process().signal(signal);
+        if let Some(api_server) = self.api_server() {
+            api_server.resume();
         }
     }
 

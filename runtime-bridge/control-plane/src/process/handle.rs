@@ -95,6 +95,20 @@ impl Process {
         self.group.signal(signal);
     }
 
+    /// Stops the process and its children (SIGSTOP), and returns when no thread of the process runs any more. `kill` alone
+    /// returns before: a request that arrives right after it may still be answered.
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+        // Reported once all threads have stopped, and left unread for another `pause`; an error is that the process has ended.
+        let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
+        while matches!(waitid(WaitId::Pid(self.group.leader), stopped), Err(Errno::INTR)) {}
+    }
+
+    /// Lets a paused process and its children go on (SIGCONT).
+    pub fn resume(&self) {
+        self.signal(Signal::CONT);
+    }
+
     /// `kill -9`, for the process and its children.
     pub fn kill(&self) {
         self.signal(Signal::KILL);

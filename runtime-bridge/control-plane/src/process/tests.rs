@@ -99,6 +99,29 @@ async fn a_timed_out_wait_leaves_the_process_running() {
     assert_eq!(process.wait_for(LIMIT).await.unwrap().signal(), Some(9));
 }
 
+/// What the process has done so far: bytes that it wrote.
+fn written(process: &Process) -> String {
+    fs::read_to_string(format!("/proc/{}/io", process.id())).unwrap()
+}
+
+#[tokio::test]
+async fn nothing_runs_when_pause_returns() {
+    let (process, lines) = script("while :; do echo; done");
+    lines.recv_timeout(LIMIT).unwrap();
+    for _ in 0..50 {
+        process.pause();
+        let paused = written(&process);
+        process.pause();
+        assert_eq!(written(&process), paused);
+        process.resume();
+        while lines.try_recv().is_ok() {}
+        lines.recv_timeout(LIMIT).unwrap();
+    }
+    process.kill();
+    process.wait_for(LIMIT).await.unwrap();
+    process.pause();
+}
+
 #[test]
 fn a_scratch_folder_is_removed_unless_kept() {
     let gone = ScratchDir::new("crossbridge-test-").unwrap();

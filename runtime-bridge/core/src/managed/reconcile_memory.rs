@@ -255,3 +255,20 @@ impl ReconcileMemory {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// They came with the answer to a Create, and nothing tells them again: the bridge that leads once more still has them.
+    #[test]
+    fn unpublished_connection_details_outlive_a_term() {
+        let mut memory = ReconcileMemory::default();
+        memory.begin_reconcile(1);
+        let details = Secrets([("password".to_owned(), b"s3cret".to_vec())].into());
+        memory.connection.keep_of_answer(&details);
+        memory.begin_reconcile(2);
+        assert!(memory.connection.is_unpublished());
+        assert_eq!(memory.connection_details(), &details);
+    }
+}

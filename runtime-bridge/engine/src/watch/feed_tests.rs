@@ -114,6 +114,8 @@ async fn check(script: Vec<(StatusCode, String)>, expected: Expect) {
 async fn it_lists_and_watches_in_one_request_and_goes_on_where_it_stood() {
     let first = ok(&[
         event("ADDED", &object("a", 7)),
+        // One without the annotation ends no list.
+        bookmark(8, false),
         event("ADDED", &object("b", 3)),
         bookmark(10, true),
         event("MODIFIED", &object("a", 12)),

@@ -109,7 +109,7 @@ impl Processes {
     /// It does not come to that.
     pub async fn stall_leader(&mut self) -> Result<(), TestError> {
         if let (Some(leader), Some((_, admin))) = (&self.bridge, &self.standby) {
-            leader.signal(Signal::STOP);
+            leader.pause();
             wait_until_leading(admin).await?;
             self.pauses += 1;
         }
@@ -119,7 +119,7 @@ impl Processes {
     /// SIGCONT to the former leader.
     pub fn resume_former_leader(&self) {
         if let Some(former) = &self.bridge {
-            former.signal(Signal::CONT);
+            former.resume();
         }
     }
 

@@ -113,18 +113,29 @@ fn is_a_managers_version(ours: &Value, theirs: &Value) -> bool {
     our_version != their_version && theirs == *ours
 }
 
-/// The first difference; `None`: there is none.
-pub fn difference(steps: &Sequence, fake: &Played, real: &Played) -> Option<String> {
+/// How far two servers were compared, and what was found.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// To the end, events included.
+    Alike,
+    /// Up to a version that only a field manager made.
+    AlikeSoFar,
+    /// They differ here.
+    Different(String),
+}
+
+/// Compares answers, and then events, up to the first difference.
+pub fn compare(steps: &Sequence, fake: &Played, real: &Played) -> Comparison {
     let (mut fakes, mut reals) = (Names::default(), Names::default());
     for (at, step) in steps.steps.iter().enumerate() {
         let pairs = fake.answers[at].iter().zip(&real.answers[at]);
         for (part, (fake, real)) in pairs.enumerate() {
             let (ours, theirs) = (fakes.answer(fake), reals.answer(real));
             if is_a_managers_version(&ours, &theirs) {
-                return None;
+                return Comparison::AlikeSoFar;
             }
             if ours != theirs {
-                return Some(format!(
+                return Comparison::Different(format!(
                     "step {at}.{part} of {}: {step:?}\n  fake: {ours}\n  real: {theirs}\n  real message: {}",
                     steps.plural, real.body["message"]
                 ));
@@ -137,11 +148,11 @@ pub fn difference(steps: &Sequence, fake: &Played, real: &Played) -> Option<Stri
         let ours = fake.events.get(at).map(|one| event(&mut fakes, one));
         let theirs = real.events.get(at).map(|one| event(&mut reals, one));
         if ours != theirs {
-            return Some(format!(
+            return Comparison::Different(format!(
                 "event {at} of {}:\n  fake: {ours:?}\n  real: {theirs:?}",
                 steps.plural
             ));
         }
     }
-    None
+    Comparison::Alike
 }
