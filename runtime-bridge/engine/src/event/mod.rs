@@ -81,9 +81,10 @@ impl EventRecorder {
         let left = Arc::clone(&quotas);
         let worker = tokio::spawn(async move {
             let waiting = stream::poll_fn(|context| waiting.poll_recv(context));
-            let send_one = async |(owner, event): (Owner, Event)| {
+            let (client, counted, left) = (&client, &counted, &left);
+            let send_one = |(owner, event): (Owner, Event)| async move {
                 left.lock().leave(&owner);
-                let outcome = match send(&client, &event).await {
+                let outcome = match send(client, &event).await {
                     Ok(()) => "sent",
                     Err(error) => {
                         tracing::debug!(reason = event.reason, %error, "an event was not sent");
