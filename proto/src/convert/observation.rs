@@ -60,7 +60,7 @@ impl TryFrom<wire::Observation> for Observation {
             status: document::optional(wire.status, "status")?,
             ready: wire.ready,
             ready_message: limits::cut(wire.ready_message),
-            diffs: nested::each(wire.diffs, "diffs")?,
+            diffs: diffs(wire.diffs)?,
             connection_details: Secrets(wire.connection_details.into_iter().collect()),
             etag: wire.etag,
             deleting: wire.deleting,
@@ -100,6 +100,20 @@ impl From<Observation> for wire::Observation {
             warnings: observation.warnings.into_iter().map(Into::into).collect(),
         }
     }
+}
+
+/// Counted before any is parsed: each value takes many times the room of its text.
+fn diffs(wire: Vec<wire::FieldDiff>) -> Result<Vec<FieldDiff>, Violation> {
+    check::count(&wire, limits::DIFFS, "diffs")?;
+    let (mut count, limit) = (0, limits::VALUES);
+    for (index, diff) in wire.iter().enumerate() {
+        count += limits::values_in(&diff.desired_json) + limits::values_in(&diff.observed_json);
+        if count > limit {
+            let field = format!("diffs[0..={index}]");
+            return Err(Violation::new(field, Rule::TooMany { count, limit }));
+        }
+    }
+    nested::each(wire, "diffs")
 }
 
 impl TryFrom<wire::FieldDiff> for FieldDiff {

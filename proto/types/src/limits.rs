@@ -23,6 +23,10 @@ pub const TEXT: usize = 4 << 10;
 /// Warnings of one answer.
 pub const WARNINGS: usize = 16;
 
+/// Differences of one observation. The longest list that is written as one resource, the rules of a firewall, has about a thousand entries in the
+/// large clouds, and a plugin may name each of them.
+pub const DIFFS: usize = 1 << 10;
+
 /// Fields at fault that one failure names.
 pub const VIOLATIONS: usize = 64;
 
@@ -72,6 +76,10 @@ pub const ALL: &[Row] = &[
     Row {
         what: "warnings of an answer",
         limit: "16",
+    },
+    Row {
+        what: "differences of an observation (`diffs`)",
+        limit: "1024, with a path of 1 KiB each, and 32768 values in all of them together",
     },
     Row {
         what: "field violations of a failure",

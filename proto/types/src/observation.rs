@@ -86,6 +86,7 @@ impl Observation {
         if let Some(status) = &self.status {
             check::document(status, "status")?;
         }
+        check::count(&self.diffs, limits::DIFFS, "diffs")?;
         check::each(&self.diffs, "diffs", FieldDiff::check)?;
         self.connection_details.check_connection_details()?;
         check::optional(self.operation.as_ref(), "operation", Operation::check)?;
@@ -116,6 +117,7 @@ pub struct FieldDiff {
 impl FieldDiff {
     fn check(&self) -> Result<(), Violation> {
         check::pointer(&self.path, "path")?;
+        check::name(&self.path, "path")?;
         for (value, field) in [(&self.desired, "desired_json"), (&self.observed, "observed_json")] {
             if let Some(value) = value {
                 check::shallow(value, field)?;

@@ -174,6 +174,7 @@ impl Engine {
             reason,
             owner,
         } = controller;
+        self.events.set_owner(&api.kind, owner.clone());
         let edges = self.store.register_edges(&api.kind, edges);
         let dispatcher = Arc::clone(&self.dispatcher);
         let listener: Arc<Listener> = Arc::new(move |change: &_| dispatcher.changed(change));

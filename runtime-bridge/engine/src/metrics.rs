@@ -64,7 +64,7 @@ pub struct DeletingLabels {
 /// Labels of Kubernetes events.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct EventLabels {
-    /// `sent`, `repeated`, `overflowed`, `failed`.
+    /// `sent`, `repeated`, `overflowed`, `too_many_of_object`, `too_many_of_owner`, `failed`.
     pub outcome: &'static str,
 }
 

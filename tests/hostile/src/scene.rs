@@ -219,6 +219,17 @@ impl Scene {
         self.create("", "v1", "Secret", name, secret).await;
     }
 
+    /// A Secret `many` with so many values, `k0` and so on, no two of them alike.
+    ///
+    /// # Panics
+    /// If the API server rejects it.
+    pub async fn many_values(&self, namespace: &str, count: usize) {
+        let values = (0..count).map(|at| (format!("k{at}"), json!(format!("value-of-{at:06}-and-more"))));
+        let values: serde_json::Map<String, Value> = values.collect();
+        let secret = json!({"metadata": {"name": "many"}, "stringData": values});
+        self.create("", "v1", "Secret", namespace, secret).await;
+    }
+
     /// So many objects of the hostile plugin, with credentials and a sensitive value that are the canary.
     ///
     /// # Panics

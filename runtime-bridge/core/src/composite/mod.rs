@@ -96,6 +96,6 @@ pub(crate) use status::{
     ConditionReport, READY, SYNCED, Stamp as ConditionStamp, differs as status_differs, in_order,
     stored_conditions,
 };
-pub use status::{DELETION_BLOCKED, reports_deletion};
+pub use status::{DELETION_BLOCKED, reports_deletion, with_condition};
 pub use strictness::Strictness;
 pub use xr::Composite;

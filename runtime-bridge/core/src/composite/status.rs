@@ -264,6 +264,24 @@ impl Stamp {
     }
 }
 
+/// A status of a composite resource, a claim or a usage with one condition that is False; `None`: it says so already.
+pub fn with_condition(
+    status: &Value,
+    type_: &str,
+    reason: impl Into<Reason>,
+    message: &str,
+    generation: i64,
+    now: Timestamp,
+) -> Option<Value> {
+    let mut conditions = stored_conditions(status);
+    let stamp = Stamp { generation, now };
+    stamp.set(&mut conditions, type_, "False", reason.into().as_str(), message, true);
+    let mut new: Map<String, Value> = status.as_object().cloned().unwrap_or_default();
+    new.insert("conditions".to_owned(), Value::Array(in_order(conditions)));
+    let new = Value::Object(new);
+    differs(&new, status).then_some(new)
+}
+
 /// As Kubernetes prints times.
 fn second(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::external::{CallError, Observation, ObserveResult, Verb};
+use crate::external::{CallError, Document, FieldDiff, Observation, ObserveResult, Verb};
 
 use super::{
     attempt::Attempt,
@@ -161,31 +161,40 @@ impl ReconcileMemory {
 const KEPT: usize = 64 << 10;
 
 fn is_small(observation: &Observation) -> bool {
+    let mut room = Room(KEPT);
     let documents = [Some(&observation.parameters), observation.status.as_ref()];
-    let mut left = KEPT;
-    let mut fits = |value: &Value| fits(value, &mut left);
-    documents
-        .into_iter()
-        .flatten()
-        .all(|document| document.values().all(&mut fits))
+    documents.into_iter().flatten().all(|document| room.takes_fields(document))
         && observation.diffs.iter().all(|diff| {
-            let values = [diff.desired.as_ref(), diff.observed.as_ref()];
-            values.into_iter().flatten().all(&mut fits)
+            let mut values = [&diff.desired, &diff.observed].into_iter().flatten();
+            room.takes(size_of::<FieldDiff>() + diff.path.len()) && values.all(|value| room.takes_value(value))
         })
 }
 
-/// Whether there is room for it in what is left, which it takes.
-fn fits(value: &Value, left: &mut usize) -> bool {
-    const EACH: usize = 48;
-    let own = EACH + value.as_str().map_or(0, str::len);
-    let Some(rest) = left.checked_sub(own) else {
-        return false;
-    };
-    *left = rest;
-    match value {
-        Value::Array(items) => items.iter().all(|item| fits(item, left)),
-        Value::Object(fields) => fields.values().all(|field| fits(field, left)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+/// What is left of [`KEPT`].
+struct Room(usize);
+
+impl Room {
+    /// Whether there is room for so many bytes, which are taken then.
+    fn takes(&mut self, bytes: usize) -> bool {
+        let rest = self.0.checked_sub(bytes);
+        self.0 = rest.unwrap_or_default();
+        rest.is_some()
+    }
+
+    fn takes_fields(&mut self, fields: &Document) -> bool {
+        let mut fields = fields.iter();
+        fields.all(|(name, value)| self.takes(name.len()) && self.takes_value(value))
+    }
+
+    fn takes_value(&mut self, value: &Value) -> bool {
+        const EACH: usize = 48;
+        let own = EACH + value.as_str().map_or(0, str::len);
+        self.takes(own)
+            && match value {
+                Value::Array(items) => items.iter().all(|item| self.takes_value(item)),
+                Value::Object(fields) => self.takes_fields(fields),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+            }
     }
 }
 
@@ -227,5 +236,19 @@ mod tests {
         let mut of_status = observation(&json!({}));
         of_status.status = observation(&json!({"a": "x".repeat(KEPT)})).parameters.into();
         assert!(!is_small(&of_status));
+        assert!(!is_small(&observation(&json!({"a": {"x".repeat(KEPT): 1}}))));
+        let differs = |path: &str| FieldDiff {
+            path: path.to_owned(),
+            desired: None,
+            observed: None,
+            needs_replacement: false,
+        };
+        let mut of_diffs = observation(&json!({}));
+        of_diffs.diffs = vec![differs("/a"); 100];
+        assert!(is_small(&of_diffs));
+        of_diffs.diffs = vec![differs(&format!("/{}", "a".repeat(1000))); 100];
+        assert!(!is_small(&of_diffs), "paths weigh, too");
+        of_diffs.diffs = vec![differs("/a"); 1024];
+        assert!(!is_small(&of_diffs), "each weighs something");
     }
 }

@@ -17,12 +17,11 @@ use std::{
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-pub use self::priority::{Priority, Wake};
-use self::{
-    ready::Ready,
-    running::RunningCounts,
-    shares::{Owners, Shares},
+pub use self::{
+    priority::{Priority, Wake},
+    shares::{Owners, Running, Shares},
 };
+use self::{ready::Ready, running::RunningCounts};
 
 /// How many passes may be in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

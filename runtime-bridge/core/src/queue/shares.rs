@@ -1,11 +1,11 @@
-//! Which part of the passes each owner has: one half is divided evenly among all owners, and each keeps its part whatever others do; the other half
+//! Which part of the passes, or of whatever else is scarce, each owner has: one half is divided evenly among all owners, and each keeps its part whatever others do; the other half
 //! is for whoever comes first. The kinds of nobody count as those of one owner more.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Whose kinds are.
 #[derive(Debug)]
-pub(super) struct Owners<G> {
+pub struct Owners<G> {
     of: BTreeMap<G, Arc<str>>,
     /// Owner -> how many kinds it has.
     kinds: BTreeMap<Arc<str>, usize>,
@@ -21,7 +21,8 @@ impl<G> Default for Owners<G> {
 }
 
 impl<G: Ord + Clone> Owners<G> {
-    pub(super) fn set(&mut self, kind: &G, owner: Option<Arc<str>>) {
+    /// Whose a kind is from now on.
+    pub fn set(&mut self, kind: &G, owner: Option<Arc<str>>) {
         if let Some(former) = self.of.remove(kind)
             && let Some(count) = self.kinds.get_mut(&former)
         {
@@ -36,21 +37,23 @@ impl<G: Ord + Clone> Owners<G> {
         }
     }
 
-    pub(super) fn of(&self, kind: &G) -> Option<&Arc<str>> {
+    /// Whose it is.
+    pub fn of(&self, kind: &G) -> Option<&Arc<str>> {
         self.of.get(kind)
     }
 
     /// How many there are.
-    pub(super) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.kinds.len()
     }
 }
 
-/// Passes in flight, by owner.
-type Running = BTreeMap<Option<Arc<str>>, usize>;
+/// What is taken now, by owner.
+pub type Running = BTreeMap<Option<Arc<str>>, usize>;
 
 /// The parts of one moment.
-pub(super) struct Shares {
+#[derive(Debug)]
+pub struct Shares {
     /// What each owner has for itself.
     own: usize,
     /// What one owner may have, nobody aside.
@@ -61,7 +64,7 @@ pub(super) struct Shares {
 
 impl Shares {
     /// Of so many passes in all, and so many at most of one owner.
-    pub(super) fn of(total: usize, most: usize, owners: usize, running: &Running) -> Self {
+    pub fn of(total: usize, most: usize, owners: usize, running: &Running) -> Self {
         let all = owners + 1;
         let own = total / 2 / all;
         let common = total - own * all;
@@ -73,7 +76,8 @@ impl Shares {
         }
     }
 
-    pub(super) fn may_begin(&self, owner: Option<&Arc<str>>, running: &Running) -> bool {
+    /// Whether the owner may take one more.
+    pub fn may_begin(&self, owner: Option<&Arc<str>>, running: &Running) -> bool {
         let has = running.get(&owner.cloned()).copied().unwrap_or(0);
         (owner.is_none() || has < self.most) && (has < self.own || self.is_any_left)
     }

@@ -31,6 +31,6 @@ reasons! {
         PluginUnavailable = "of a config: the plugin cannot be reached, so that nothing of its objects is observed or changed; one event for all of them",
         RecreatingExternalResource = "the resource existed, was deleted by another actor, and is created anew" => "find out who deleted it",
         LeftExternalResource = "an object was deleted without its resource; the message names what was left, and why",
-        UsageAccounting = "of a config: its deletion waits for the objects that the message names",
+        UsageAccounting = "of a config: its deletion waits for objects; the message names or counts them",
     }
 }

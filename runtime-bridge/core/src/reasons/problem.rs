@@ -22,6 +22,8 @@ reasons! {
             => "nest it less deeply",
         SecretsTooLarge = "the values of all Secrets that the object refers to are larger than 4 MiB together"
             => "refer to smaller ones, or to fewer",
+        TooManySecrets = "the object refers to more than 1024 values of Secrets"
+            => "refer to fewer, or put several values into one",
         SecretNotRead = "the Secret cannot be read"
             => "create it if it does not exist; else the API server did not let the bridge read it: see its rights, or its health",
         ProviderConfigNotRead = "the config cannot be read"

@@ -121,8 +121,8 @@ impl ClaimReconciler {
             self.shared.writer.list_live(&composites, None).await?
         };
         let is_noted = |xr: &&Arc<Object>| xr.annotation(names::CLAIM_UID) == Some(claim.uid());
-        let noted: Vec<_> = all.iter().filter(is_noted).map(|xr| live(xr)).collect();
-        Ok(bound_elsewhere(claim, &noted))
+        let noted: Result<Vec<_>, _> = all.iter().filter(is_noted).map(|xr| live(xr)).collect();
+        Ok(bound_elsewhere(claim, &noted?))
     }
 
     /// By what the composite resource of a name is in use.

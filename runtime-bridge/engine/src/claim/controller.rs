@@ -11,6 +11,7 @@ use crate::{
     object::{Key, Object},
     protection::are_usages_known,
     reconcile::{Next, Reconcile, ReconcileRequest},
+    shell::{Said, report_unreadable},
     store::Change,
 };
 
@@ -50,6 +51,9 @@ impl Reconcile for QueuedReconciler {
             of.shared.secret_users.forget(key);
             return Next::idle();
         };
+        if !object.is_readable() {
+            return report_unreadable(&of.shared, &object, Said::Synced).await;
+        }
         // What this process has not read yet is no news for the status. To take down, no composition is needed.
         let is_read = object.is_deleting() || of.shared.has_read_all();
         // What is in use is known only once all usages are. Before, no more is done than to say that it is being deleted.

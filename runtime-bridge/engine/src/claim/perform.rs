@@ -95,7 +95,7 @@ impl ClaimReconciler {
             .create_document(&self.composites(), None, &body.created(name))
             .await;
         created
-            .map(|object| live(&object))
+            .and_then(|object| live(&object))
             .map_err(|error| failure(&error))
     }
 
@@ -110,7 +110,7 @@ impl ClaimReconciler {
         };
         let applied = apply.send(&writer, &self.composites()).await;
         applied
-            .map(|object| live(&object))
+            .and_then(|object| live(&object))
             .map_err(|error| failure(&error))
     }
 

@@ -10,7 +10,7 @@ use bridge_core::{
 use futures::{StreamExt, stream};
 use serde_json::Value;
 
-use super::{schema, shared::CompositeShared};
+use super::{objects::live, schema, shared::CompositeShared};
 use crate::{
     api_error::ApiError,
     object::{ApiType, Key, Object},
@@ -172,7 +172,7 @@ impl<'a> Finder<'a> {
                 };
                 let objects = self.list(&api, namespace).await?;
                 let selected = objects.iter().filter(|object| selection.matches(object));
-                Ok(selected.map(|object| object.to_value()).collect())
+                selected.map(|object| value(object)).collect()
             }
         }
     }
@@ -224,12 +224,8 @@ impl<'a> Finder<'a> {
                 all
             }
         };
-        Ok(Found::Resources(
-            objects
-                .iter()
-                .map(|object| Resource::of(object.to_value()))
-                .collect(),
-        ))
+        let resources = objects.iter().map(|object| value(object).map(Resource::of));
+        resources.collect::<Result<_, _>>().map(Found::Resources)
     }
 }
 
@@ -248,8 +244,14 @@ pub(super) fn keys_of(reference: &ResourceRef, home: Option<&str>) -> Key {
     Key::new(kind, home.or(reference.namespace.as_deref()), &reference.name)
 }
 
-fn exists(object: &Arc<Object>) -> ObjectState {
-    ObjectState::Exists(Box::new(LiveObject {
-        object: object.to_value(),
-    }))
+fn exists(object: &Object) -> ObjectState {
+    match value(object) {
+        Ok(object) => ObjectState::Exists(Box::new(LiveObject { object })),
+        Err(why) => ObjectState::Unknown(why),
+    }
+}
+
+/// The whole object; `Err`: what it says is not known.
+fn value(object: &Object) -> Result<Value, String> {
+    live(object).map(|live| live.object).map_err(|error| error.to_string())
 }

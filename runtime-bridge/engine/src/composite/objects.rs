@@ -16,6 +16,7 @@ use crate::{
     api_error::ApiError,
     metrics::Metrics,
     object::{ApiType, Key, Object},
+    shell::too_deep,
     write::{Apply, Deleted, Deletion as Delete, Propagation, Release, Writer},
 };
 
@@ -40,7 +41,7 @@ impl CompositeReconciler {
             let namespace = resource.id.namespace.as_deref().filter(|_| api.namespaced);
             let created = writer.create_document(&api, namespace, &resource.created()).await;
             created
-                .map(|object| live(&object))
+                .and_then(|object| live(&object))
                 .map_err(|error| failure(&error))
         };
         stream::iter(all.iter().cloned().map(create))
@@ -67,7 +68,7 @@ impl CompositeReconciler {
             };
             let applied = apply.send(writer, &api).await;
             applied
-                .map(|object| live(&object))
+                .and_then(|object| live(&object))
                 .map_err(|error| failure(&error))
         };
         stream::iter(all.iter().cloned().map(apply))
@@ -185,10 +186,15 @@ impl GuardedApply<'_> {
     }
 }
 
-pub(crate) fn live(object: &Object) -> LiveObject {
-    LiveObject {
-        object: object.to_value(),
+/// # Errors
+/// It is nested too deeply: what it says is not known.
+pub(crate) fn live(object: &Object) -> Result<LiveObject, ApiError> {
+    if !object.is_readable() {
+        return Err(ApiError::Unusable(too_deep(object)));
     }
+    Ok(LiveObject {
+        object: object.to_value(),
+    })
 }
 
 fn not_served(kind: &str, api_version: &str) -> WriteFailure {

@@ -16,7 +16,7 @@ use tracing::Instrument;
 
 use super::{find::Finder, reconciler::CompositeReconciler};
 use crate::{
-    api_error::ApiError, event::EventType, object::Object, random, reconcile::Next, shell::MemoryGuard,
+    api_error::ApiError, event::EventType, object::Object, random, reconcile::Next, shell::{MemoryGuard, readable},
     write::Finalized,
 };
 
@@ -89,10 +89,11 @@ impl CompositeReconciler {
         }
     }
 
-    /// The newest version that is stored; `None`: the object is gone, or another one has its name.
+    /// The newest version that is stored; `None`: the object is gone, another one has its name, or what it says by now cannot be read, which its next
+    /// reconcile reports.
     fn newest(&self, first: &Object) -> Option<Arc<Object>> {
         let newest = self.shared.store.get(&first.key());
-        newest.filter(|newest| newest.uid() == first.uid())
+        newest.filter(|newest| newest.uid() == first.uid() && newest.is_readable())
     }
 
     async fn carry_out(
@@ -122,7 +123,7 @@ impl CompositeReconciler {
             }
             Effect::ReadLive => {
                 let live = self.shared.writer.get_live(&self.api, &first.key()).await;
-                Input::Live(match live {
+                Input::Live(match live.and_then(readable) {
                     Ok(live) => Ok(self.viewed(live)),
                     Err(error) => Err(self.shared.api_failure(first, &error)),
                 })

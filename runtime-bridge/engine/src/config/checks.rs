@@ -21,6 +21,9 @@ pub(super) const CHECK_WITHIN: Duration = Duration::from_secs(30);
 /// Where a check went well in between, a refused call counts as one in a row if it comes within this time after the last wait.
 const IN_A_ROW: Duration = Duration::from_mins(5);
 
+/// So long after a check that answered a doubt none is raised: one object that is rejected all the time would else have the config read and checked as often.
+const NO_DOUBT: Duration = Duration::from_secs(5);
+
 /// The code's own class decides: what passes by itself is no fault of the config.
 fn judged(config: &Key, failure: Failure) -> ConfigError {
     let (config, failure) = (config.clone(), Box::new(failure));
@@ -57,6 +60,8 @@ struct Doubt {
 struct Passed {
     revision: String,
     at: Timestamp,
+    /// A call had been rejected before it.
+    was_doubted: bool,
 }
 
 /// The last time that credentials had expired, and were read afresh for it.
@@ -110,9 +115,9 @@ impl Checks {
         }
         let error = match external.check_config(config, now + CHECK_WITHIN).await {
             Ok(Ok(identity)) => {
-                self.take_doubt(config);
+                let was_doubted = self.take_doubt(config).is_some();
                 // What was sent before it was asked tells nothing that it did not know.
-                self.pass(config, now);
+                self.pass(config, now, was_doubted);
                 return Ok(identity);
             }
             Ok(Err(failure)) => {
@@ -158,11 +163,10 @@ impl Checks {
             .lock()
             .as_ref()
             .is_some_and(|failed| failed.revision == config.revision && began < failed.since);
-        let has_passed = self
-            .passed
-            .lock()
-            .as_ref()
-            .is_some_and(|passed| passed.revision == config.revision && began < passed.at);
+        let has_passed = self.passed.lock().as_ref().is_some_and(|passed| {
+            passed.revision == config.revision
+                && (began < passed.at || passed.was_doubted && now < passed.at + NO_DOUBT)
+        });
         if has_failed || has_passed {
             return false;
         }
@@ -197,10 +201,11 @@ impl Checks {
         }
     }
 
-    fn pass(&self, config: &Config, at: Timestamp) {
+    fn pass(&self, config: &Config, at: Timestamp, was_doubted: bool) {
         *self.passed.lock() = Some(Passed {
             revision: config.revision.clone(),
             at,
+            was_doubted,
         });
         self.go_on();
     }

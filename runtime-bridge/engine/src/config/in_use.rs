@@ -4,7 +4,7 @@
 //! A finalizer does it, which a config has only while it is used, so that none is left behind by a bridge that was taken away.
 //! Crossplane's `ProviderConfigUsage` objects are not needed for it: the store knows who refers to whom.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bridge_core::{
@@ -241,11 +241,18 @@ impl InUse {
         let mut reported = config.clone();
         reported.set_status(&status.write());
         self.writer(&config.key()).put_status(&reported).await?;
+        let key = config.key();
+        let message = if key.namespace().is_some() {
+            blocked(&key, users, count)
+        } else {
+            let (all, count) = self.store.first_referring_to(&key, usize::MAX);
+            blocked(&key, &all, count)
+        };
         self.events.record(
             config,
             EventType::Warning,
             WarningEvent::UsageAccounting.as_str(),
-            &blocked(users, count),
+            &message,
         );
         Ok(())
     }
@@ -262,14 +269,36 @@ fn held(config: &Object) -> Object {
     config
 }
 
+/// What uses the config. The event of one of no namespace is in the namespace `default`, whose readers are not to know what there is in others: it
+/// says kinds and numbers alone.
+fn blocked(config: &Key, users: &[Key], count: usize) -> String {
+    let users = if config.namespace().is_some() {
+        named(users, count)
+    } else {
+        counted(users)
+    };
+    format!("{BLOCKING}: {users}")
+}
+
 /// Names the first users, and says how many more there are.
-fn blocked(users: &[Key], count: usize) -> String {
+fn named(users: &[Key], count: usize) -> String {
     let named: Vec<String> = users.iter().map(ToString::to_string).collect();
     let more = match count - users.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("{BLOCKING}: {}{more}", named.join(", "))
+    format!("{}{more}", named.join(", "))
+}
+
+/// How many there are of each kind.
+fn counted(users: &[Key]) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for user in users {
+        let kind = format!("{}.{}", user.kind().kind(), user.kind().group());
+        *counts.entry(kind).or_default() += 1;
+    }
+    let counts = counts.iter().map(|(kind, count)| format!("{count} of {kind}"));
+    counts.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -65,13 +65,25 @@ fn a_config_keeps_its_finalizer_while_used() {
 #[test]
 fn a_few_of_its_users_are_named() {
     let key = |name| Key::new(GroupKind::new("example.org", "Bucket"), Some("ns"), name);
+    let config = Key::new(GroupKind::new("example.org", "ProviderConfig"), Some("ns"), "a");
     assert_eq!(
-        blocked(&[key("a")], 1),
+        blocked(&config, &[key("a")], 1),
         "Blocking deletion while usages still exist: Bucket.example.org ns/a"
     );
     assert_eq!(
-        blocked(&[key("a"), key("b")], 7),
+        blocked(&config, &[key("a"), key("b")], 7),
         "Blocking deletion while usages still exist: Bucket.example.org ns/a, Bucket.example.org ns/b and 5 more"
+    );
+}
+
+#[test]
+fn objects_that_use_a_config_of_the_cluster_are_counted_and_not_named() {
+    let key = |kind, namespace| Key::new(GroupKind::new("example.org", kind), Some(namespace), "secret-plan");
+    let config = Key::new(GroupKind::new("example.org", "ClusterProviderConfig"), None, "a");
+    let users = [key("Bucket", "one"), key("Queue", "one"), key("Bucket", "two")];
+    assert_eq!(
+        blocked(&config, &users, 3),
+        "Blocking deletion while usages still exist: 2 of Bucket.example.org, 1 of Queue.example.org"
     );
 }
 

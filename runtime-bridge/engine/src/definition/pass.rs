@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     api_error::ApiError, crd::established, engine::Engine, event::EventType, object::Object, reconcile::Next,
-    write::Writer,
+    shell::too_deep, write::Writer,
 };
 
 /// What follows from a definition.
@@ -32,8 +32,13 @@ struct Rendered {
 }
 
 fn read(definition: &Object) -> Result<Definition, DefinitionRejected> {
-    // An object that was decoded is one that can be encoded.
-    Definition::read(&serde_json::to_value(definition).unwrap_or_default())
+    if !definition.is_readable() {
+        return Err(DefinitionRejected::Field {
+            field: "spec".to_owned(),
+            why: too_deep(definition),
+        });
+    }
+    Definition::read(&definition.to_value())
 }
 
 fn render(definition: &Object) -> Result<Rendered, DefinitionRejected> {

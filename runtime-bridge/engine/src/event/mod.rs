@@ -1,9 +1,12 @@
 //! Kubernetes events: for people, each counted, and never in the way of anything.
 
+mod quotas;
 mod recent;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
+use bridge_core::watch_plan::GroupKind;
+use futures::{StreamExt, stream};
 use http::{Method, Request, header};
 use k8s_openapi::{
     api::core::v1::{Event, EventSource, ObjectReference},
@@ -14,7 +17,10 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::{sync::mpsc, task::JoinHandle};
 
-use self::recent::{EventDigest, Recent, Series};
+use self::{
+    quotas::{Owner, Quotas},
+    recent::{EventDigest, Recent, Series},
+};
 use crate::{
     api_error::ApiError,
     client::ApiClient,
@@ -25,11 +31,8 @@ use crate::{
     store::EXTERNAL_NAME,
 };
 
-/// Events that wait to be sent; more are dropped and counted.
-const WAITING: usize = 1_000;
-
-/// Of those, so many may be about objects of one API group: a flood of one plugin leaves room for others.
-const WAITING_OF_GROUP: usize = 500;
+/// Events that are sent at once: objects that are created together have one each.
+const SENT_AT_ONCE: usize = 4;
 
 /// The API server takes no longer `message`.
 const LONGEST_MESSAGE: usize = 1_024;
@@ -55,9 +58,9 @@ impl EventType {
 /// Records events about objects. Never waits, never fails: what cannot be sent is dropped and counted.
 pub struct EventRecorder {
     recent: Mutex<Recent>,
-    sender: Mutex<Option<mpsc::Sender<Event>>>,
+    sender: Mutex<Option<mpsc::UnboundedSender<(Owner, Event)>>>,
     worker: Mutex<Option<JoinHandle<()>>>,
-    waiting: Arc<Mutex<HashMap<String, usize>>>,
+    quotas: Arc<Mutex<Quotas>>,
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
     instance: String,
@@ -71,14 +74,17 @@ impl EventRecorder {
         metrics: Arc<Metrics>,
         instance: &str,
     ) -> Arc<Self> {
-        let (sender, mut waiting) = mpsc::channel::<Event>(WAITING);
+        // Bounded by the quotas.
+        let (sender, mut waiting) = mpsc::unbounded_channel::<(Owner, Event)>();
         let counted = Arc::clone(&metrics);
-        let of_groups = Arc::new(Mutex::new(HashMap::<String, usize>::new()));
-        let left = Arc::clone(&of_groups);
+        let quotas = Arc::new(Mutex::new(Quotas::default()));
+        let left = Arc::clone(&quotas);
         let worker = tokio::spawn(async move {
-            while let Some(event) = waiting.recv().await {
-                leave(&mut left.lock(), group_of(&event));
-                let outcome = match send(&client, &event).await {
+            let waiting = stream::poll_fn(|context| waiting.poll_recv(context));
+            let (client, counted, left) = (&client, &counted, &left);
+            let send_one = |(owner, event): (Owner, Event)| async move {
+                left.lock().leave(&owner);
+                let outcome = match send(client, &event).await {
                     Ok(()) => "sent",
                     Err(error) => {
                         tracing::debug!(reason = event.reason, %error, "an event was not sent");
@@ -86,17 +92,23 @@ impl EventRecorder {
                     }
                 };
                 counted.events.get_or_create(&EventLabels { outcome }).inc();
-            }
+            };
+            waiting.for_each_concurrent(SENT_AT_ONCE, send_one).await;
         });
         Arc::new(Self {
             recent: Mutex::default(),
             sender: Mutex::new(Some(sender)),
             worker: Mutex::new(Some(worker)),
-            waiting: of_groups,
+            quotas,
             clock,
             metrics,
             instance: instance.to_owned(),
         })
+    }
+
+    /// Whose the objects of a kind are from now on: the events about those of one plugin share its quota.
+    pub(crate) fn set_owner(&self, kind: &GroupKind, owner: Option<Arc<str>>) {
+        self.quotas.lock().set_owner(kind, owner);
     }
 
     /// Records that something happened to an object. The same again within ten minutes is counted by the same event.
@@ -131,36 +143,29 @@ impl EventRecorder {
             self.count("too_many_of_object");
             return;
         }
-        let event = self.event(component.into(), object, event_type, reason, message, series);
-        let sent = self.send_later(event);
-        if !sent {
-            self.count("overflowed");
-        }
+        let admitted = self.quotas.lock().admit(&object.api.kind, now);
+        let sent = match admitted {
+            Ok(owner) => {
+                let event = self.event(component.into(), object, event_type, reason, message, series);
+                self.send_later(owner, event)
+            }
+            Err(outcome) => {
+                self.count(outcome);
+                false
+            }
+        };
         // A first one that was dropped was not recorded.
         if sent || again.is_some() {
             recent.remember(what, series, sent);
         }
     }
 
-    /// Whether there is room for it among those that wait.
-    fn send_later(&self, event: Event) -> bool {
-        let group = group_of(&event).to_owned();
-        let mut waiting = self.waiting.lock();
-        let of_group = waiting.entry(group.clone()).or_default();
-        if *of_group >= WAITING_OF_GROUP {
-            return false;
-        }
-        // Before it is sent, as it may be received at once.
-        *of_group += 1;
-        let sent = self
-            .sender
-            .lock()
+    /// In its place among those that wait; `false`: none are taken any more.
+    fn send_later(&self, owner: Owner, event: Event) -> bool {
+        let sender = self.sender.lock();
+        sender
             .as_ref()
-            .is_some_and(|sender| sender.try_send(event).is_ok());
-        if !sent {
-            leave(&mut waiting, &group);
-        }
-        sent
+            .is_some_and(|sender| sender.send((owner, event)).is_ok())
     }
 
     /// Takes no more events, and waits until those that are waiting are sent, but not longer than `limit`.
@@ -224,41 +229,39 @@ impl EventRecorder {
     }
 }
 
-/// The API group of the object that an event is about.
-fn group_of(event: &Event) -> &str {
-    let version = event.involved_object.api_version.as_deref().unwrap_or_default();
-    version.split_once('/').map_or("", |(group, _)| group)
-}
-
-fn leave(waiting: &mut HashMap<String, usize>, group: &str) {
-    if let Some(count) = waiting.get_mut(group) {
-        *count -= 1;
-        if *count == 0 {
-            waiting.remove(group);
-        }
-    }
-}
-
-/// Creates it, or counts it once more; one that has expired meanwhile is created.
+/// Creates it, or counts it once more; one that has expired meanwhile is created. Its creation may be on its way yet: then it is counted after that.
 async fn send(client: &ApiClient, event: &Event) -> Result<(), ApiError> {
+    let is_counted = event.count.is_some_and(|count| count > 1);
+    if is_counted && count_again(client, event).await? {
+        return Ok(());
+    }
     let namespace = event.metadata.namespace.as_deref().unwrap_or("default");
     let events = format!("/api/v1/namespaces/{namespace}/events");
-    if event.count.is_some_and(|count| count > 1) {
-        let name = event.metadata.name.as_deref().unwrap_or_default();
-        let counted = json!({"count": event.count, "lastTimestamp": event.last_timestamp});
-        let request = request(
-            Method::PATCH,
-            format!("{events}/{name}"),
-            "application/merge-patch+json",
-            &counted,
-        )?;
-        match client.call_text("patch", "events", request).await {
-            Err(ApiError::NotFound(_)) => {}
-            patched => return patched.map(drop),
-        }
-    }
     let request = request(Method::POST, events, "application/json", event)?;
-    client.call_text("create", "events", request).await.map(drop)
+    match client.call_text("create", "events", request).await {
+        Err(ApiError::AlreadyExists(_)) if is_counted => count_again(client, event).await.map(drop),
+        // A later count of it has created it.
+        Err(ApiError::AlreadyExists(_)) => Ok(()),
+        created => created.map(drop),
+    }
+}
+
+/// `false`: there is none.
+async fn count_again(client: &ApiClient, event: &Event) -> Result<bool, ApiError> {
+    let namespace = event.metadata.namespace.as_deref().unwrap_or("default");
+    let name = event.metadata.name.as_deref().unwrap_or_default();
+    let counted = json!({"count": event.count, "lastTimestamp": event.last_timestamp});
+    let request = request(
+        Method::PATCH,
+        format!("/api/v1/namespaces/{namespace}/events/{name}"),
+        "application/merge-patch+json",
+        &counted,
+    )?;
+    match client.call_text("patch", "events", request).await {
+        Ok(_) => Ok(true),
+        Err(ApiError::NotFound(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 fn request(
@@ -332,8 +335,9 @@ mod tests {
         assert_eq!((counted("overflowed"), counted("repeated")), (2, 0));
         record(0);
         assert_eq!(counted("repeated"), 1);
-        // Another group's are dropped only when its own share is used up.
+        // Another owner's are dropped only when its own share is used up.
         let (before, other) = (counted("overflowed"), object(&ApiType::definitions(), "other"));
+        recorder.set_owner(&other.api.kind, Some("good".into()));
         recorder.record(&other, EventType::Normal, "Reason", "message");
         assert_eq!(counted("overflowed"), before);
     }

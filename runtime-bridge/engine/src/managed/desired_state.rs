@@ -21,6 +21,9 @@ use crate::{
 /// Values of Secrets that one object may refer to, in bytes, each as often as it does: no message is larger, and they are copied into one.
 const MOST_SENSITIVE: usize = limits::ANSWER;
 
+/// Values of Secrets that one object may refer to: each is sought, in all its forms, in whatever the plugin answers.
+const MOST_SECRETS: usize = 1024;
+
 /// Reads the desired state of an object, and the Secrets that it points to.
 pub(super) async fn read(
     kind: &Kind,
@@ -45,6 +48,13 @@ pub(super) async fn read(
     }
     let split = split_secret_refs(kind, for_provider)
         .map_err(|error| problem(ProblemReason::InvalidSecretReference, error.to_string()))?;
+    let count = split.secret_refs.len();
+    if count > MOST_SECRETS {
+        return Err(problem(
+            ProblemReason::TooManySecrets,
+            format!("spec.forProvider refers to {count} values of Secrets; at most {MOST_SECRETS} are allowed"),
+        ));
+    }
     let mut sensitive = Secrets::default();
     let mut room = MOST_SENSITIVE;
     for (pointer, reference) in &split.secret_refs {

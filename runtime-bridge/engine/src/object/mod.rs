@@ -2,6 +2,7 @@
 
 mod api_type;
 mod key;
+mod nesting;
 mod parts;
 
 use std::{
@@ -177,9 +178,16 @@ impl Object {
         self.spec.is_none() || !self.spec_value().is_null()
     }
 
-    /// The whole object, as it is written.
+    /// Whether all of it can be read: else [`Object::to_value`] is `Null`, and what the object says is not known. The API server stores what is nested
+    /// more deeply than can be read, where a schema preserves unknown fields.
+    pub fn is_readable(&self) -> bool {
+        let rest = self.rest.iter().map(|(_, value)| value);
+        let mut parts = self.spec.iter().chain(&self.status).chain(rest);
+        parts.all(|part| nesting::is_readable(part))
+    }
+
+    /// The whole object, as it is written; `Null` if it is not [readable](Object::is_readable).
     pub fn to_value(&self) -> Value {
-        // What was decoded can be encoded.
         serde_json::to_value(self).unwrap_or_default()
     }
 

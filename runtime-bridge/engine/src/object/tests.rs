@@ -146,3 +146,17 @@ fn a_pod_in_its_grace_and_a_namespace_are_not_gone() {
     assert!(deleting("Pod", 0).is_finally_deleted());
     assert!(!deleting("Namespace", 0).is_finally_deleted());
 }
+
+#[test]
+fn an_object_is_readable_if_all_its_parts_are() {
+    let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+    let with = |part: &str| {
+        let text = format!(r#"{{"metadata": {{"name": "a", "uid": "u", "resourceVersion": "1"}}, {part}}}"#);
+        Object::decode(&api(), &text).unwrap()
+    };
+    assert!(with(r#""spec": {"a": 1}"#).is_readable());
+    for part in ["spec", "status", "extra"] {
+        let object = with(&format!(r#""{part}": {{"a": {deep}}}"#));
+        assert!(!object.is_readable() && object.to_value().is_null(), "{part}");
+    }
+}

@@ -10,6 +10,7 @@ use crate::{
     engine::Controller,
     object::{Key, Object},
     reconcile::{Next, Reconcile, ReconcileRequest},
+    shell::{Said, report_unreadable},
     store::Change,
 };
 
@@ -47,6 +48,9 @@ impl Reconcile for QueuedReconciler {
             of.memories.forget(key, None);
             return Next::idle();
         };
+        if !object.is_readable() {
+            return report_unreadable(&of.shared, &object, Said::Ready).await;
+        }
         // Which usages an object has is known only once all of them are.
         let watches = &of.shared.watches;
         if !watches.is_discovery_read() || !are_usages_known(watches) {

@@ -11,7 +11,7 @@ use bridge_core::{
 use tracing::Instrument;
 
 use super::reconciler::UsageReconciler;
-use crate::{event::EventType, object::Object, random, reconcile::Next, shell::MemoryGuard};
+use crate::{event::EventType, object::Object, random, reconcile::Next, shell::{MemoryGuard, readable}};
 
 type UsageDriver = Driver<UsageMachine, Arc<Object>>;
 pub(super) type UsageInput = Input<UsageMachine, Arc<Object>>;
@@ -70,10 +70,11 @@ impl UsageReconciler {
         }
     }
 
-    /// The newest version that is stored; `None`: the object is gone, or another one has its name.
+    /// The newest version that is stored; `None`: the object is gone, another one has its name, or what it says by now cannot be read, which its next
+    /// reconcile reports.
     fn newest(&self, first: &Object) -> Option<Arc<Object>> {
         let newest = self.shared.store.get(&first.key());
-        newest.filter(|newest| newest.uid() == first.uid())
+        newest.filter(|newest| newest.uid() == first.uid() && newest.is_readable())
     }
 
     async fn carry_out(
@@ -101,6 +102,7 @@ impl UsageReconciler {
             }
             Effect::ReadLive => {
                 let live = self.shared.writer.get_live(&self.api, &first.key()).await;
+                let live = live.and_then(readable);
                 let live = live.map_err(|error| self.shared.api_failure(first, &error));
                 Input::Live(live.map(viewed))
             }

@@ -10,7 +10,8 @@ use bridge_core::{
 use super::reconciler::UsageReconciler;
 use crate::{
     composite::{Finder, live},
-    object::ApiType,
+    object::{ApiType, Object},
+    shell::too_deep,
     watch::Unresolved,
 };
 
@@ -63,11 +64,21 @@ impl UsageReconciler {
             Ok(objects) => objects,
             Err(why) => return Resolution::Unknown(why),
         };
-        let objects: Vec<LiveObject> = objects.iter().map(|object| live(object)).collect();
-        let Some(found) = select(selector, controller, &objects) else {
+        // Of what cannot be read names, labels and owners are known: it hides no other.
+        let selectable = |object: &Arc<Object>| {
+            live(object).unwrap_or_else(|_| LiveObject {
+                object: object.identity().to_value(),
+            })
+        };
+        let candidates: Vec<LiveObject> = objects.iter().map(selectable).collect();
+        let Some(found) = select(selector, controller, &candidates) else {
             return Resolution::Unmatched;
         };
         let name = found.object["metadata"]["name"].as_str().unwrap_or_default();
+        let uid = found.object["metadata"]["uid"].as_str().unwrap_or_default();
+        if let Some(object) = objects.iter().find(|object| object.uid() == uid && !object.is_readable()) {
+            return Resolution::Unknown(too_deep(object));
+        }
         Resolution::Found(naming.reference(name, api.namespaced), Box::new(found.clone()))
     }
 }

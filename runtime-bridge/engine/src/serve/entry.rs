@@ -40,6 +40,8 @@ pub(super) struct Entry {
     pub(super) served: Option<Served>,
     /// Its definition was good once, and was not deleted since.
     pub(super) is_standing: bool,
+    /// The plugin that its definition in the cluster belongs to, if that is another one.
+    pub(super) other_owner: Option<String>,
     /// Its definition is inspected now.
     inspecting: bool,
     /// When to inspect it next; `None`: when something changes.
@@ -62,6 +64,7 @@ impl Entry {
             kind,
             served: None,
             is_standing: false,
+            other_owner: None,
             inspecting: false,
             next: Some(now),
             recheck: false,
@@ -144,6 +147,7 @@ impl Entry {
     pub(super) fn found_good(&mut self, version: u64, written: bool, lacks_notes: bool, now: Instant) {
         self.end(written, now);
         (self.found, self.is_standing, self.failures) = (Found::Good(version), true, 0);
+        self.other_owner = None;
         self.pending_since = None;
         if !self.recheck {
             self.next = match self.shown {
@@ -170,6 +174,10 @@ impl Entry {
         self.end(written, now);
         self.found = Found::Bad;
         self.pending_since = is_passing(error).then(|| self.pending_since.unwrap_or(now));
+        self.other_owner = match error {
+            CrdError::OtherPlugin { owner, .. } => Some(owner.clone()),
+            _ => None,
+        };
         match error {
             CrdError::Paused { .. } => {
                 self.found = Found::Paused;

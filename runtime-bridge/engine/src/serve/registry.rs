@@ -19,7 +19,8 @@ const INSPECTIONS: usize = 8;
 
 /// Serves what its sources want.
 ///
-/// Where two want one kind, the first keeps it until it wants it no more. Dropping the registry drops all handles.
+/// Where two want one kind, the first keeps it, also when it changes, until it wants it no more. A kind whose definition in the cluster belongs to another
+/// plugin is left to that one as soon as it wants it. Dropping the registry drops all handles.
 pub struct Registry {
     engine: Arc<Engine>,
     leadership: Leadership,
@@ -82,30 +83,43 @@ impl Registry {
     fn refresh(&mut self) {
         let now = Instant::now();
         let wanted: Vec<_> = self.sources.iter_mut().map(|source| source.wanted()).collect();
-        let is_wanted = |kind: &Arc<DesiredKind>| {
-            let mut all = wanted.iter().flat_map(|wanted| &wanted.kinds);
-            all.any(|wanted| Arc::ptr_eq(wanted, kind))
-        };
-        self.entries.retain(|entry| is_wanted(&entry.kind));
-        let mut statuses = Vec::new();
-        for (source, wanted) in self.sources.iter_mut().zip(&wanted) {
-            let mut accepted = Vec::new();
-            for kind in &wanted.kinds {
-                if self.entries.iter().any(|entry| Arc::ptr_eq(&entry.kind, kind)) {
-                    accepted.push(Arc::clone(kind));
-                    continue;
-                }
-                let other = self.entries.iter().find(|entry| entry.kind.excludes(kind));
-                if let Some(Entry { kind: other, .. }) = other {
-                    let why = format!("{} is served by {}, too", other.name, other.source);
-                    let name = format!("{} of {}", kind.name, kind.source);
-                    statuses.push((name, KindStatus::Refused(why)));
-                    continue;
-                }
-                statuses.push((kind.name.clone(), KindStatus::Starting));
-                self.entries.push(Entry::new(Arc::clone(kind), now));
-                accepted.push(Arc::clone(kind));
+        let all = || wanted.iter().flat_map(|wanted| &wanted.kinds);
+        // Whose kinds these were until now, or are by their definitions: they come before all others.
+        let mut incumbents = Vec::new();
+        self.entries.retain(|entry| {
+            let rightful = rightful(entry, all());
+            let is_kept = rightful.is_none() && all().any(|kind| Arc::ptr_eq(kind, &entry.kind));
+            if !is_kept {
+                let incumbent = rightful.unwrap_or(&entry.kind.source).to_owned();
+                incumbents.push((incumbent, Arc::clone(&entry.kind)));
             }
+            is_kept
+        });
+        let is_incumbent = |kind: &DesiredKind| {
+            let mut incumbents = incumbents.iter();
+            incumbents.any(|(source, former)| *source == kind.source && former.excludes(kind))
+        };
+        let (first, others): (Vec<_>, Vec<_>) = all()
+            .filter(|kind| !self.entries.iter().any(|entry| Arc::ptr_eq(&entry.kind, kind)))
+            .partition(|kind| is_incumbent(kind));
+        let mut statuses = Vec::new();
+        for kind in first.into_iter().chain(others) {
+            let other = self.entries.iter().find(|entry| entry.kind.excludes(kind));
+            if let Some(Entry { kind: other, .. }) = other {
+                let why = format!("{} is served by {}, too", other.name, other.source);
+                let name = format!("{} of {}", kind.name, kind.source);
+                statuses.push((name, KindStatus::Refused(why)));
+                continue;
+            }
+            statuses.push((kind.name.clone(), KindStatus::Starting));
+            self.entries.push(Entry::new(Arc::clone(kind), now));
+        }
+        for (source, wanted) in self.sources.iter_mut().zip(&wanted) {
+            let is_served = |kind: &&Arc<DesiredKind>| {
+                let mut entries = self.entries.iter();
+                entries.any(|entry| Arc::ptr_eq(&entry.kind, kind))
+            };
+            let accepted: Vec<_> = wanted.kinds.iter().filter(is_served).cloned().collect();
             let rejected = wanted.rejected.iter().cloned();
             statuses.extend(rejected.map(|(name, why)| (name, KindStatus::Refused(why))));
             source.accepted(&accepted);
@@ -179,7 +193,12 @@ impl Registry {
                 }
             }
         };
+        let is_another_owners = entry.other_owner.is_some();
         self.report.kind(&entry.kind.name, status);
+        if is_another_owners {
+            // Who may want it, too, and was refused.
+            self.refresh();
+        }
     }
 
     /// Who begins to lead makes the definitions what they should be.
@@ -203,6 +222,14 @@ impl Registry {
             }
         }
     }
+}
+
+/// The source that a kind is to be left to: its definition belongs to that one, which wants it.
+fn rightful<'e>(entry: &'e Entry, mut wanted: impl Iterator<Item = &'e Arc<DesiredKind>>) -> Option<&'e str> {
+    let owner = entry.other_owner.as_deref()?;
+    wanted
+        .any(|kind| kind.source == owner && kind.excludes(&entry.kind))
+        .then_some(owner)
 }
 
 async fn any_changed(sources: &[Box<dyn KindSource>]) {

@@ -17,17 +17,29 @@ use crate::{
     serve::Wanted,
 };
 
-/// A source of these kinds, which never change.
-struct Fixed(Vec<Arc<DesiredKind>>);
+/// A source of these kinds.
+struct Source(watch::Receiver<Vec<Arc<DesiredKind>>>);
 
-impl KindSource for Fixed {
+impl Source {
+    fn of(kinds: Vec<Arc<DesiredKind>>) -> (watch::Sender<Vec<Arc<DesiredKind>>>, Box<dyn KindSource>) {
+        let (kinds, source) = watch::channel(kinds);
+        (kinds, Box::new(Self(source)))
+    }
+}
+
+impl KindSource for Source {
     fn changed(&self) -> BoxFuture<'static, ()> {
-        Box::pin(pending())
+        let mut kinds = self.0.clone();
+        Box::pin(async move {
+            if kinds.changed().await.is_err() {
+                pending().await
+            }
+        })
     }
 
     fn wanted(&mut self) -> Wanted {
         Wanted {
-            kinds: self.0.clone(),
+            kinds: self.0.borrow_and_update().clone(),
             rejected: Vec::new(),
         }
     }
@@ -41,6 +53,18 @@ struct Statuses {
     served: watch::Sender<Vec<String>>,
 }
 
+impl Statuses {
+    fn new() -> (Arc<Self>, watch::Receiver<Vec<String>>) {
+        let (served, shown) = watch::channel(Vec::new());
+        let all = Mutex::default();
+        (Arc::new(Self { all, served }), shown)
+    }
+
+    fn of(&self, name: &str) -> Option<KindStatus> {
+        self.all.lock().get(name).cloned()
+    }
+}
+
 impl KindReport for Statuses {
     fn kind(&self, name: &str, status: KindStatus) {
         if status == KindStatus::Served {
@@ -52,10 +76,27 @@ impl KindReport for Statuses {
     fn retain(&self, _: &dyn Fn(&str) -> bool) {}
 }
 
+/// Those named `of.PLUGIN` are another plugin's.
 fn definition(name: &str) -> Value {
+    let owner = name.strip_prefix("of.").unwrap_or("test");
     json!({
-        "metadata": {"name": name, "resourceVersion": "1", "labels": {bridge_core::crd::MANAGED_BY_LABEL: bridge_core::crd::MANAGED_BY}},
+        "metadata": {
+            "name": name, "resourceVersion": "1", "annotations": {bridge_core::crd::PLUGIN: owner},
+            "labels": {bridge_core::crd::MANAGED_BY_LABEL: bridge_core::crd::MANAGED_BY},
+        },
         "spec": {"group": format!("{name}.example.org"), "names": {"kind": "Note"}, "versions": []},
+    })
+}
+
+/// A kind of a plugin.
+fn kind(name: &str, plugin: &str) -> Arc<DesiredKind> {
+    let mut crd = definition(name);
+    crd["metadata"]["annotations"][bridge_core::crd::PLUGIN] = plugin.into();
+    Arc::new(DesiredKind {
+        name: name.to_owned(),
+        source: plugin.to_owned(),
+        crd,
+        controller: None,
     })
 }
 
@@ -113,25 +154,15 @@ fn engine(established: &'static str) -> Arc<Engine> {
 async fn kinds_that_are_never_established_keep_no_other_waiting() {
     let mut kinds: Vec<_> = (0..16).map(|i| format!("stuck{i}")).collect();
     kinds.push("good".to_owned());
-    let kinds = kinds.iter().map(|name| {
-        Arc::new(DesiredKind {
-            name: name.clone(),
-            source: "test".to_owned(),
-            crd: definition(name),
-            controller: None,
-        })
-    });
-    let (served, mut shown) = watch::channel(Vec::new());
-    let statuses = Arc::new(Statuses {
-        all: Mutex::default(),
-        served,
-    });
+    let kinds = kinds.iter().map(|name| kind(name, "test"));
+    let (_kept, source) = Source::of(kinds.collect());
+    let (statuses, mut shown) = Statuses::new();
     let mut registry = Registry::new(
         &engine("good"),
         &Leadership::unopposed(),
         DefinitionMode::Install,
         Arc::clone(&statuses) as _,
-        vec![Box::new(Fixed(kinds.collect()))],
+        vec![source],
     );
     let served = async {
         let found = shown
@@ -154,4 +185,62 @@ async fn kinds_that_are_never_established_keep_no_other_waiting() {
     assert!(lasts.is_err(), "it runs until it is dropped");
     let waiting = |status: &&KindStatus| matches!(status, KindStatus::Waiting(why) if is_stuck(why));
     assert_eq!(statuses.all.lock().values().filter(waiting).count(), 16);
+}
+
+/// Runs it until a kind is served, of which its sources' tests tell the rest.
+async fn run_until_served(registry: &mut Registry, mut shown: watch::Receiver<Vec<String>>, times: usize) {
+    let served = async {
+        let found = shown.wait_for(|served| served.len() >= times).await;
+        assert!(found.is_ok());
+    };
+    tokio::select! {
+        () = registry.run() => unreachable!("it runs until it is dropped"),
+        served = tokio::time::timeout(Duration::from_mins(1), served) => served.unwrap(),
+    }
+}
+
+fn registry(name: &'static str, statuses: &Arc<Statuses>, sources: Vec<Box<dyn KindSource>>) -> Registry {
+    Registry::new(
+        &engine(name),
+        &Leadership::unopposed(),
+        DefinitionMode::Install,
+        Arc::clone(statuses) as _,
+        sources,
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_changes_stays_with_the_plugin_that_has_it() {
+    let (thief, first) = Source::of(Vec::new());
+    let (incumbent, second) = Source::of(vec![kind("of.good", "good")]);
+    let (statuses, shown) = Statuses::new();
+    let mut registry = registry("of.good", &statuses, vec![first, second]);
+    run_until_served(&mut registry, shown.clone(), 1).await;
+    thief.send_replace(vec![kind("of.good", "thief")]);
+    incumbent.send_replace(vec![kind("of.good", "good")]);
+    run_until_served(&mut registry, shown, 2).await;
+    let refused = statuses.of("of.good of thief");
+    assert!(matches!(refused, Some(KindStatus::Refused(_))), "{refused:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_goes_to_the_plugin_that_its_definition_belongs_to() {
+    // Both want it at once, and then the thief alone is there first.
+    for is_there in [true, false] {
+        let kinds = || vec![kind("of.good", "good")];
+        let (_thief, first) = Source::of(vec![kind("of.good", "thief")]);
+        let (incumbent, second) = Source::of(if is_there { kinds() } else { Vec::new() });
+        let (statuses, shown) = Statuses::new();
+        let mut registry = registry("of.good", &statuses, vec![first, second]);
+        if !is_there {
+            let lasts = tokio::time::timeout(Duration::from_secs(20), registry.run()).await;
+            assert!(lasts.is_err(), "it runs until it is dropped");
+            let waits = statuses.of("of.good");
+            assert!(matches!(waits, Some(KindStatus::Waiting(_))), "{waits:?}");
+            incumbent.send_replace(kinds());
+        }
+        run_until_served(&mut registry, shown, 1).await;
+        let refused = statuses.of("of.good of thief");
+        assert!(matches!(refused, Some(KindStatus::Refused(_))), "{refused:?}");
+    }
 }

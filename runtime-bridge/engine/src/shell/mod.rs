@@ -3,7 +3,9 @@
 mod detached;
 mod memories;
 mod retries;
+mod unreadable;
 
 pub use detached::Detached;
 pub(crate) use memories::{Memories, MemoryGuard};
 pub(crate) use retries::Retries;
+pub(crate) use unreadable::{Said, readable, report_unreadable, too_deep};

@@ -7,7 +7,7 @@ use bridge_core::{
 };
 use bridge_plugin::{HandshakeError, Plugin};
 use crossbridge_proto::v1alpha1::{
-    ConnectionKey, Document, Effect, Failure, FailureCode as WireCode, FieldViolation, Observation,
+    ConnectionKey, Document, Effect, Failure, FailureCode as WireCode, FieldDiff, FieldViolation, Observation,
     ObserveResponse, Warning, observe_response,
 };
 use serde_json::json;
@@ -31,6 +31,14 @@ fn found(observation: Observation) -> Say<ObserveResponse> {
             ..observation
         })),
     })
+}
+
+fn differs(path: &str, desired: &str) -> FieldDiff {
+    FieldDiff {
+        path: path.to_owned(),
+        desired_json: desired.to_owned(),
+        ..FieldDiff::default()
+    }
 }
 
 async fn observed(say: Say<ObserveResponse>) -> Result<ObserveResult, CallError> {
@@ -81,6 +89,27 @@ async fn an_answer_over_a_limit_is_a_failure_that_names_the_field() {
             "observation.warnings has 17 items; at most 16",
             Observation {
                 warnings: vec![warning; 17],
+                ..Observation::default()
+            },
+        ),
+        (
+            "observation.diffs has 1025 items; at most 1024",
+            Observation {
+                diffs: vec![differs("/a", ""); 1025],
+                ..Observation::default()
+            },
+        ),
+        (
+            "observation.diffs[0].path has 1025 bytes; at most 1024",
+            Observation {
+                diffs: vec![differs(&format!("/{}", "a".repeat(1024)), "")],
+                ..Observation::default()
+            },
+        ),
+        (
+            "observation.diffs[0..=992] has 32769 items; at most 32768",
+            Observation {
+                diffs: vec![differs("/a", &json!([0, 0, 0].repeat(11)).to_string()); 1024],
                 ..Observation::default()
             },
         ),

@@ -36,7 +36,7 @@
 // How large what it says may be. More is a failure of that answer, kind or plugin, which names the field:
 // - A name, an id, an etag, a marker, a digest: 1 KiB, without control characters. A handle, a provider state: 4 KiB.
 // - A text for people is cut at 4 KiB, and control characters in it are replaced.
-// - An answer: 4 MiB; its warnings: 16; its connection details: 1 MiB together, under keys that the kind declares; its violations: 64.
+// - An answer: 4 MiB; its warnings: 16; its diffs: 1024; its connection details: 1 MiB together, under keys that the kind declares; its violations: 64.
 // - Kinds: 512. Of a kind, each schema: 256 KiB; its field rules: 256, and likewise its columns, connection keys, examples and names.
 // - JSON: nested 64 levels deep, 32768 values in a document. GetPluginInfo and all kinds together: 30 s, 64 MiB.
 //

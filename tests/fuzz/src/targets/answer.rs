@@ -234,6 +234,13 @@ fn observation(observation: &Observation) -> Result<(), Broken> {
     ensure(observation.warnings.len() <= limits::WARNINGS, || {
         format!("{} warnings", observation.warnings.len())
     })?;
+    ensure(observation.diffs.len() <= limits::DIFFS, || {
+        format!("{} diffs", observation.diffs.len())
+    })?;
+    observation
+        .diffs
+        .iter()
+        .try_for_each(|diff| name("diffs[].path", &diff.path))?;
     let parameters = depth(&Value::Object(observation.parameters.clone()));
     ensure(parameters <= limits::DEPTH + 1, || {
         format!("parameters {parameters} deep")

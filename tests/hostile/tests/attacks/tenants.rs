@@ -78,6 +78,32 @@ async fn one_secret_that_is_named_thousands_of_times_fills_no_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn thousands_of_sensitive_values_stop_nobody() {
+    let scene = Scene::without_plugin().await;
+    scene.namespace(THEIRS).await;
+    scene.many_values(THEIRS, 8_000).await;
+    let refs = |count: usize| -> BTreeMap<String, Value> {
+        let all = (0..count).map(|at| (format!("k{at}"), json!({"name": "many", "key": format!("k{at}")})));
+        all.collect()
+    };
+    for at in 0..4 {
+        let spec = json!({"forProvider": {"variety": "fern", "keysSecretRef": refs(8_000)}});
+        plant(&scene, &format!("fern-{at}"), spec).await;
+    }
+    scene
+        .until_all(GROUP, "Plant", THEIRS, "Synced", "TooManySecrets")
+        .await;
+    assert_eq!(scene.neighbours.calls_of(THEIRS), 0);
+    // As many as there may be, in answers with as many texts as there may be.
+    let beds: Vec<String> = (0..30_000).map(|at| format!("bed-{at}")).collect();
+    for at in 0..4 {
+        let spec = json!({"forProvider": {"variety": "moss", "beds": beds, "keysSecretRef": refs(1_000)}});
+        plant(&scene, &format!("moss-{at}"), spec).await;
+    }
+    scene.verdict("many-sensitive-values").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn long_lists_stop_nobody() {
     let scene = Scene::without_plugin().await;
     scene.namespace(THEIRS).await;

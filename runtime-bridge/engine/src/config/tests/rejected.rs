@@ -277,6 +277,20 @@ async fn rejected_calls_of_one_object_hold_no_other_while_the_config_is_good() {
 }
 
 #[tokio::test]
+async fn an_object_that_is_rejected_all_the_time_asks_once_in_a_while() {
+    let shared = Shared::default();
+    shared.config(None, 1, &with_secret(None));
+    shared.secret(1, &[("token", "canary")]);
+    let resolver = shared.resolver(false);
+    for _ in 0..20 {
+        let config = resolver.config_of(&cluster_wide()).await.unwrap();
+        resolver.rejected(&config, &refusal(), shared.now());
+        shared.wait(1);
+    }
+    assert_eq!(shared.counts(), (5, 5), "at first, and in the seconds 1, 7, 13 and 19");
+}
+
+#[tokio::test]
 async fn a_rejection_of_former_credentials_does_not_suspend_new_ones() {
     let shared = Shared::default();
     shared.config(None, 1, &with_secret(None));

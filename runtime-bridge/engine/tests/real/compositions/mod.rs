@@ -16,6 +16,7 @@ mod guard;
 mod reserved;
 mod responsive;
 mod stage;
+mod too_deep;
 mod usages;
 
 use serde_json::{Value, json};

@@ -1,0 +1,87 @@
+//! Objects that are nested too deeply to be read. What such a one says is not known, so nothing is done about it but to say so: what is missing in a
+//! reading would be taken out by the next write.
+
+use std::sync::Arc;
+
+use bridge_core::{
+    composite::{names::CROSSPLANE_MANAGER, with_condition},
+    queue::Priority,
+    reasons::{ConditionReason, Reason, UsageReason},
+};
+
+use crate::{
+    api_error::ApiError,
+    composite::CompositeShared,
+    object::Object,
+    reconcile::Next,
+    write::Writer,
+};
+
+/// A write that failed is tried again after this.
+const AGAIN: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// Why nothing is done about an object.
+pub(crate) fn too_deep(object: &Object) -> String {
+    format!(
+        "cannot read {} {:?}: it is nested more than 127 levels deep; make it shallower",
+        object.api.kind.kind(),
+        object.name()
+    )
+}
+
+/// The object, if it can be read.
+pub(crate) fn readable(object: Arc<Object>) -> Result<Arc<Object>, ApiError> {
+    if object.is_readable() {
+        return Ok(object);
+    }
+    Err(ApiError::Unusable(too_deep(&object)))
+}
+
+/// Which condition says so.
+#[derive(Clone, Copy)]
+pub(crate) enum Said {
+    /// Of a composite resource or a claim.
+    Synced,
+    /// Of a usage.
+    Ready,
+}
+
+/// Says so in the status of the object, and leaves it alone until it changes.
+pub(crate) async fn report_unreadable(shared: &CompositeShared, object: &Arc<Object>, said: Said) -> Next {
+    if !shared.may_act() {
+        return Next::at(shared.clock.now() + AGAIN, Priority::DriftPoll);
+    }
+    let writer = shared.writer.for_reconcile(&object.key()).as_manager(CROSSPLANE_MANAGER);
+    match write(shared, &writer, object, said).await {
+        Ok(()) => Next::idle(),
+        Err(error) => {
+            tracing::warn!(object = %object.key(), %error, "failed to write that the object cannot be read, will retry");
+            Next::at(shared.clock.now() + AGAIN, Priority::DriftPoll)
+        }
+    }
+}
+
+async fn write(
+    shared: &CompositeShared,
+    writer: &Writer,
+    object: &Arc<Object>,
+    said: Said,
+) -> Result<(), ApiError> {
+    let before = object.status_value();
+    if object.status().is_some() && before.is_null() {
+        // It is the status that cannot be read, and none is written over it.
+        tracing::warn!(object = %object.key(), "{}", too_deep(object));
+        return Ok(());
+    }
+    let (type_, reason): (_, Reason) = match said {
+        Said::Synced => ("Synced", ConditionReason::ReconcileError.into()),
+        Said::Ready => ("Ready", UsageReason::Unreadable.into()),
+    };
+    let (message, now) = (too_deep(object), shared.clock.now());
+    let Some(status) = with_condition(&before, type_, reason, &message, object.generation(), now) else {
+        return Ok(());
+    };
+    let mut reported = Object::clone(object);
+    reported.set_status(&status);
+    writer.put_status(&reported).await.map(drop)
+}
