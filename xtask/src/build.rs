@@ -46,7 +46,7 @@ pub(crate) async fn build_all(root: &Path) -> Result<Built, Failure> {
 /// Builds binaries, of the same dependencies: cargo gives them the features that tests ask for only where a test is chosen, and so the smallest
 /// is.
 pub(crate) async fn build_binaries(root: &Path, names: &[&str]) -> Result<Built, Failure> {
-    let binaries = names.iter().flat_map(|name| ["--bin", name]);
+    let binaries = names.iter().flat_map(|name| ["--bin", *name]);
     build(root, &binaries.chain(["--test", "required"]).collect::<Vec<_>>()).await
 }
 

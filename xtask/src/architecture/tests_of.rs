@@ -79,7 +79,8 @@ fn contents(tokens: &[Token]) -> (Vec<Vec<String>>, Vec<Child>) {
             }
             // `#[test]`, `#[tokio::test(…)]`
             ("[" | "::", "test", "]" | "(") => is_test = true,
-            ("path", "=", file) => elsewhere = Some(file.trim_matches('"').to_owned()),
+            // `#[path = "other.rs"]`
+            ("[", "path", "=") => elsewhere = Some(text(at + 3).trim_matches('"').to_owned()),
             ("mod", name, "{") => around.push((depth, name.to_owned())),
             ("mod", name, ";") => children.push(Child {
                 path: within(&around, name),
@@ -98,7 +99,7 @@ fn contents(tokens: &[Token]) -> (Vec<Vec<String>>, Vec<Child>) {
 #[test]
 fn tests_are_read_with_their_modules() {
     let source = "
-        mod elsewhere; mod a { fn f() {} #[test] fn in_a() { loop {} } mod b { mod c; #[tokio::test(x = 1)] async fn in_b() {} } }
+        mod elsewhere; mod a { fn f() { let path = f; } #[test] fn in_a() { loop {} } mod b { mod c; #[tokio::test(x = 1)] async fn in_b() {} } }
         #[cfg(test)] #[path = \"x.rs\"] mod tests; #[test] #[ignore] fn outside() {} fn no_test() {}";
     let (tests, children) = contents(&read(source));
     let joined = |paths: &[Vec<String>]| paths.iter().map(|path| path.join("::")).collect::<Vec<_>>();
