@@ -12,7 +12,7 @@ use crate::{
 
 /// Runs Kubernetes providers that are written in any language.
 ///
-/// A plugin knows one cloud and speaks the Crossbridge contract over gRPC; the bridge does everything that is Kubernetes: CRDs, watches,
+/// A plugin implements one provider and serves the Crossbridge contract over gRPC; the bridge does everything that is Kubernetes: CRDs, watches,
 /// conditions, finalizers, policies, Secrets.
 #[derive(Debug, Parser)]
 #[command(

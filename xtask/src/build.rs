@@ -5,13 +5,19 @@
 //! cargo gives dependencies the features that the chosen members ask for, and would build them anew for a part.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 use bridge_control_plane::process::{Output, Spawn};
 use serde_json::Value;
 
 use crate::Failure;
-use crate::run::{cargo, status};
+use crate::run::{cargo, spawned};
+
+/// How often a build reports how far it is.
+const REPORT_EVERY: Duration = Duration::from_secs(10);
 
 /// The messages of a build that succeeded, and how many of them warn.
 #[derive(Debug, Default)]
@@ -37,10 +43,11 @@ pub(crate) async fn build_all(root: &Path) -> Result<Built, Failure> {
     build(root, &["--all-targets"]).await
 }
 
-/// Builds one binary, of the same dependencies: cargo gives them the features that tests ask for only where a test is chosen, and so the smallest
+/// Builds binaries, of the same dependencies: cargo gives them the features that tests ask for only where a test is chosen, and so the smallest
 /// is.
-pub(crate) async fn build_binary(root: &Path, name: &str) -> Result<Built, Failure> {
-    build(root, &["--bin", name, "--test", "required"]).await
+pub(crate) async fn build_binaries(root: &Path, names: &[&str]) -> Result<Built, Failure> {
+    let binaries = names.iter().flat_map(|name| ["--bin", *name]);
+    build(root, &binaries.chain(["--test", "required"]).collect::<Vec<_>>()).await
 }
 
 /// Builds one folder of tests, of the same dependencies.
@@ -50,14 +57,36 @@ pub(crate) async fn build_test(root: &Path, name: &str) -> Result<Built, Failure
 
 async fn build(root: &Path, targets: &[&str]) -> Result<Built, Failure> {
     let (send, lines) = channel::<String>();
+    let compiled = Arc::new(AtomicUsize::new(0));
     let build = linting(cargo(root))
-        .args(["build", "--workspace", "--locked", "--message-format=json"])
+        .args([
+            "build",
+            "--workspace",
+            "--locked",
+            "--quiet",
+            "--message-format=json",
+        ])
         .args(targets)
-        .stdout(Output::lines(move |line| {
-            show_what_is_said(line);
-            drop(send.send(format!("{line}\n")));
+        .stdout(Output::lines({
+            let compiled = Arc::clone(&compiled);
+            move |line| {
+                show_what_is_said(line);
+                compiled.fetch_add(usize::from(is_compiled(line)), Ordering::Relaxed);
+                drop(send.send(format!("{line}\n")));
+            }
         }));
-    if !status(build).await?.success() {
+    let (build, begun) = (spawned(build)?, Instant::now());
+    let status = loop {
+        if let Ok(status) = build.wait_for(REPORT_EVERY).await {
+            break status;
+        }
+        let compiled = compiled.load(Ordering::Relaxed);
+        eprintln!(
+            "building: {} s, {compiled} crates compiled",
+            begun.elapsed().as_secs()
+        );
+    };
+    if !status.success() {
         return Err(Failure::new("it does not build"));
     }
     let messages: String = lines.iter().collect();
@@ -76,6 +105,12 @@ fn clippy_driver() -> PathBuf {
     beside
         .filter(|driver| driver.exists())
         .unwrap_or_else(|| "clippy-driver".into())
+}
+
+/// Whether it is the message of a crate, or a part of one, that was not built before.
+fn is_compiled(line: &str) -> bool {
+    let message: Value = serde_json::from_str(line).unwrap_or_default();
+    message["reason"] == "compiler-artifact" && message["fresh"] == false
 }
 
 fn show_what_is_said(line: &str) {
@@ -106,7 +141,14 @@ mod tests {
         r#"{"reason":"compiler-message","message":{"level":"warning","message":"unused variable"}}"#;
     const SUM: &str =
         r#"{"reason":"compiler-message","message":{"level":"warning","message":"1 warning emitted"}}"#;
-    const ARTIFACT: &str = r#"{"reason":"compiler-artifact","target":{"name":"a"}}"#;
+    const ARTIFACT: &str = r#"{"reason":"compiler-artifact","target":{"name":"a"},"fresh":false}"#;
+    const FRESH: &str = r#"{"reason":"compiler-artifact","target":{"name":"b"},"fresh":true}"#;
+
+    #[test]
+    fn what_was_not_built_before_is_progress() {
+        assert!(is_compiled(ARTIFACT));
+        assert!(![WARNING, FRESH, "not json"].into_iter().any(is_compiled));
+    }
 
     #[test]
     fn warnings_are_counted_without_their_sums() {

@@ -13,10 +13,13 @@ use bridge_core::reasons::{
 
 use crate::reliability::between;
 
+const GUIDE: &str = "docs/plugin-author-guide.md";
+const SCAFFOLD: &str = "runtime-bridge/src/new_plugin/scaffold";
+
 type Table = (&'static str, &'static str, fn() -> String);
 
 /// The page, the mark of the table in it, and what writes it.
-const TABLES: [Table; 16] = [
+const TABLES: [Table; 19] = [
     ("docs/conditions.md", "conditions", conditions),
     ("docs/conditions.md", "stops", stops),
     ("docs/conditions.md", "events", events),
@@ -32,7 +35,10 @@ const TABLES: [Table; 16] = [
     ("docs/provider-config.md", "conditions", config_conditions),
     ("docs/provider-config.md", "problems", problems),
     ("docs/retries.md", "policies", retries),
-    ("docs/plugin-author-guide.md", "plugins", plugins),
+    (GUIDE, "walk manifest", walk_manifest),
+    (GUIDE, "walk observe", || walk_python(&["observe"])),
+    (GUIDE, "walk create", || walk_python(&["create", "write"])),
+    (GUIDE, "plugins", plugins),
 ];
 
 /// The file of a new plugin's kind in each language: its name, that of its highlighting, the synchronous and the asynchronous one.
@@ -223,6 +229,56 @@ fn retries() -> String {
         let _ = writeln!(table, "| {what} | `{policy}` | {flag}|");
     }
     table
+}
+
+/// A file of the scaffold, as `new-plugin acme` writes it.
+fn of_scaffold(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(SCAFFOLD)
+        .join(path);
+    let text = fs::read_to_string(path).unwrap();
+    text.replace("__NAME__", "acme").replace("__KIND__", "File")
+}
+
+fn walk_manifest() -> String {
+    let manifest = of_scaffold("shared/manifests/2-notes.yaml");
+    format!("```yaml\n{manifest}```\n")
+}
+
+/// Functions of the plugin in Python, in a step of a list.
+fn walk_python(functions: &[&str]) -> String {
+    let plugin = of_scaffold("python/plugin.py");
+    let functions: Vec<String> = functions
+        .iter()
+        .map(|name| python_function(&plugin, name))
+        .collect();
+    let code = format!("```python\n{}\n```", functions.join("\n\n"));
+    let line = |line: &str| {
+        if line.is_empty() {
+            "\n".to_owned()
+        } else {
+            format!("   {line}\n")
+        }
+    };
+    // The mark that follows is of the step, too.
+    code.lines().map(line).collect::<String>() + "   "
+}
+
+/// Its lines, up to the first that is indented as little as its own, without that indentation.
+fn python_function(source: &str, name: &str) -> String {
+    let head = format!("def {name}(");
+    let mut lines = source
+        .lines()
+        .skip_while(|line| !line.trim_start().starts_with(&head));
+    let first = lines.next().unwrap_or_else(|| panic!("there is no {head}"));
+    let indent = first.len() - first.trim_start().len();
+    let is_within = |line: &&str| line.is_empty() || line.len() - line.trim_start().len() > indent;
+    let body = lines
+        .take_while(is_within)
+        .map(|line| line.get(indent..).unwrap_or_default());
+    let function: Vec<&str> = std::iter::once(first.trim_start()).chain(body).collect();
+    function.join("\n").trim_end().to_owned()
 }
 
 /// How long the same plugin is in each language, and the plugin.

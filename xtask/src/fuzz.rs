@@ -7,7 +7,7 @@ use bridge_control_plane::process::{Output, Spawn};
 use clap::Args;
 
 use crate::Failure;
-use crate::build::build_binary;
+use crate::build::build_binaries;
 use crate::project::Project;
 use crate::report::Report;
 use crate::run::run;
@@ -54,7 +54,7 @@ pub(crate) async fn run_targets(arguments: &FuzzArgs) -> Result<(), Failure> {
     );
     flags.extend(arguments.list.then(|| "--list".to_owned()));
     flags.extend(arguments.targets.iter().cloned());
-    build_binary(&project.root, BINARY).await?;
+    build_binaries(&project.root, &[BINARY]).await?;
     run(fuzzing(&project, &flags)).await
 }
 

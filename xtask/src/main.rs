@@ -14,6 +14,8 @@ mod fuzz;
 mod lint;
 mod mutants;
 mod project;
+#[cfg(test)]
+mod promises;
 mod reliability;
 mod report;
 mod rules;
@@ -21,6 +23,8 @@ mod run;
 mod simulate;
 mod test;
 mod tools;
+#[cfg(test)]
+mod words;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -117,7 +121,14 @@ impl Failure {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match until_interrupted(run(arguments.command)).await {
+    let result = match arguments.command {
+        Command::Demo { keep: true } => demo::run_and_keep(interruption()).await,
+        command => tokio::select! {
+            result = run(command) => result,
+            failure = interruption() => Err(failure),
+        },
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("\nFAILED: {failure}");
@@ -128,7 +139,7 @@ async fn main() -> ExitCode {
 
 async fn run(command: Command) -> Result<(), Failure> {
     match command {
-        Command::Demo { keep } => demo::run_all(keep).await,
+        Command::Demo { .. } => demo::run_all().await,
         Command::DemoCompositions => demo::compositions::run_all().await,
         Command::Test { which: Which::All } => test::run_all().await,
         Command::Test { which: Which::Quick } => test::run_quick().await,
@@ -159,15 +170,13 @@ async fn run(command: Command) -> Result<(), Failure> {
     }
 }
 
-/// What was started is dropped with the command's future, and so ends.
-async fn until_interrupted(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    let listen =
-        |kind| signal(kind).map_err(|error| Failure::new(format!("cannot listen to signals: {error}")));
-    let mut interrupt = listen(SignalKind::interrupt())?;
-    let mut terminate = listen(SignalKind::terminate())?;
-    tokio::select! {
-        result = command => result,
-        _ = interrupt.recv() => Err(Failure::new("interrupted")),
-        _ = terminate.recv() => Err(Failure::new("terminated")),
+/// SIGINT or SIGTERM. What was started is dropped with the command's future, and so ends.
+async fn interruption() -> Failure {
+    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
+        (Ok(mut interrupt), Ok(mut terminate)) => tokio::select! {
+            _ = interrupt.recv() => Failure::new("interrupted"),
+            _ = terminate.recv() => Failure::new("terminated"),
+        },
+        (Err(error), _) | (_, Err(error)) => Failure::new(format!("cannot listen to signals: {error}")),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bridge_control_plane::process::{Output, Spawn};
+use bridge_control_plane::process::{Output, Process, Spawn};
 use tokio::time::{sleep, timeout};
 
 use crate::Failure;
@@ -23,8 +23,12 @@ pub(crate) async fn run(program: Spawn) -> Result<(), Failure> {
 
 /// Runs a program to its end.
 pub(crate) async fn status(program: Spawn) -> Result<ExitStatus, Failure> {
-    let process = program.spawn().map_err(|error| Failure::new(error.to_string()))?;
-    Ok(process.wait().await)
+    Ok(spawned(program)?.wait().await)
+}
+
+/// Starts a program.
+pub(crate) fn spawned(program: Spawn) -> Result<Process, Failure> {
+    program.spawn().map_err(|error| Failure::new(error.to_string()))
 }
 
 /// Runs a program to its end, which must be a success, and gives what it printed on standard output.

@@ -6,7 +6,7 @@ use bridge_control_plane::process::{Output, Spawn};
 use clap::Args;
 
 use crate::Failure;
-use crate::build::build_binary;
+use crate::build::build_binaries;
 use crate::project::Project;
 use crate::report::Report;
 use crate::run::run;
@@ -50,7 +50,7 @@ pub(crate) async fn run_seeds(arguments: &SimulateArgs) -> Result<(), Failure> {
         ],
     };
     flags.extend(arguments.seconds.map(|seconds| format!("--seconds={seconds}")));
-    build_binary(&project.root, BINARY).await?;
+    build_binaries(&project.root, &[BINARY]).await?;
     run(simulation(&project, &flags)).await
 }
 

@@ -21,7 +21,7 @@ const BRIDGE: &str = "bridge";
 /// Of the authority. Pairs are renewed; it stays.
 const CA_YEARS: i16 = 10;
 
-/// For whom certificates are written, and where.
+/// Which function gets certificates, and where they are written.
 #[derive(Debug, Args)]
 pub struct FunctionCertsArgs {
     /// The function; its files are put into a folder of this name, beside those of the bridge.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bridge_core::{
     crd::{CLUSTER_PROVIDER_CONFIG, PROVIDER_CONFIG},
-    managed::Status,
+    managed::{Condition, Status},
 };
 use bridge_engine::{
     config::{SecretSource, referenced_config, secret_of},
@@ -12,10 +12,12 @@ use bridge_engine::{
     secret::SecretError,
 };
 use jiff::Timestamp;
+use serde::Serialize;
 
 use super::{
     facts::{condition, title},
     tree::Tree,
+    view::Header,
 };
 use crate::object_lookup::Reader;
 
@@ -27,46 +29,101 @@ pub(super) fn is_config(object: &Object) -> bool {
     [PROVIDER_CONFIG, CLUSTER_PROVIDER_CONFIG].contains(&object.api.kind.kind())
 }
 
-/// What is known of it.
-pub(super) async fn tree(config: &Object, reader: &Reader) -> Tree {
-    let now = Timestamp::now();
-    let conditions = Status::read(config.status_value()).conditions;
-    let conditions = match conditions.as_slice() {
-        [] => Tree::new("conditions: none yet"),
-        all => Tree::new("conditions").with(all.iter().map(|one| condition(one, config.generation(), now))),
-    };
-    Tree::new(title(config))
-        .with([conditions, credentials(config, reader).await])
-        .with(users(config, reader).await)
+/// What is known of a config.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ConfigFacts<'a> {
+    #[serde(skip)]
+    config: &'a Object,
+    object: Header<'a>,
+    conditions: Vec<Condition>,
+    credentials: Option<Credentials>,
+    /// The objects that refer to it.
+    users: Vec<String>,
+    /// The kinds that cannot be listed, and why: there may be more users.
+    unknown_kinds: Vec<String>,
 }
 
-async fn credentials(config: &Object, reader: &Reader) -> Tree {
-    let Some(secret) = secret_of(config) else {
-        return Tree::new("credentials: of no Secret");
-    };
-    let namespace = secret.namespace().unwrap_or_default();
-    let stands = match SecretSource::read(reader, namespace, secret.name()).await {
-        Ok(_) => "exists".to_owned(),
-        Err(SecretError::NotFound { .. }) => "does not exist".to_owned(),
-        Err(SecretError::Api { source, .. }) => format!("cannot be read: {source}"),
-    };
-    Tree::new(format!(
-        "credentials: Secret {namespace}/{}: {stands}",
-        secret.name()
-    ))
+/// The Secret that holds its credentials.
+#[derive(Serialize)]
+struct Credentials {
+    namespace: String,
+    name: String,
+    /// For people.
+    state: String,
+}
+
+impl<'a> ConfigFacts<'a> {
+    pub(super) async fn gather(config: &'a Object, reader: &Reader) -> Self {
+        let (users, unknown_kinds) = users(config, reader).await;
+        Self {
+            config,
+            object: Header::of(config),
+            conditions: Status::read(config.status_value()).conditions,
+            credentials: Credentials::of(config, reader).await,
+            users,
+            unknown_kinds,
+        }
+    }
+
+    pub(super) fn tree(&self, now: Timestamp) -> Tree {
+        let conditions = match self.conditions.as_slice() {
+            [] => Tree::new("conditions: none yet"),
+            all => Tree::new("conditions").with(
+                all.iter()
+                    .map(|one| condition(one, self.config.generation(), now)),
+            ),
+        };
+        let credentials = match &self.credentials {
+            None => "credentials: of no Secret".to_owned(),
+            Some(Credentials {
+                namespace,
+                name,
+                state,
+            }) => format!("credentials: Secret {namespace}/{name}: {state}"),
+        };
+        Tree::new(title(self.config))
+            .with([conditions, Tree::new(credentials), self.used_by()])
+            .with(self.unknown_kinds.iter().map(|line| Tree::new(line.as_str())))
+    }
+
+    fn used_by(&self) -> Tree {
+        let line = match self.users.len() {
+            0 => Tree::new("used by: nothing"),
+            count => Tree::new(format!("used by {count} object(s)")),
+        };
+        let more = self.users.len().saturating_sub(NAMED);
+        let more = (more > 0).then(|| Tree::new(format!("and {more} more")));
+        let named = self.users.iter().take(NAMED);
+        line.with(named.map(|name| Tree::new(name.as_str()))).with(more)
+    }
+}
+
+impl Credentials {
+    async fn of(config: &Object, reader: &Reader) -> Option<Self> {
+        let secret = secret_of(config)?;
+        let namespace = secret.namespace().unwrap_or_default();
+        let state = match SecretSource::read(reader, namespace, secret.name()).await {
+            Ok(_) => "exists".to_owned(),
+            Err(SecretError::NotFound { .. }) => "does not exist".to_owned(),
+            Err(SecretError::Api { source, .. }) => format!("cannot be read: {source}"),
+        };
+        Some(Self {
+            namespace: namespace.to_owned(),
+            name: secret.name().to_owned(),
+            state,
+        })
+    }
 }
 
 /// The objects that refer to it, and the kinds that cannot be listed.
-async fn users(config: &Object, reader: &Reader) -> Vec<Tree> {
+async fn users(config: &Object, reader: &Reader) -> (Vec<String>, Vec<String>) {
     let plugin = config.api.kind.group();
     let (mut users, mut failed) = (Vec::new(), Vec::new());
     for api in reader.users_of(plugin) {
         let api = Arc::new(api);
         match reader.objects(&api).await {
-            Err(error) => failed.push(Tree::new(format!(
-                "users of kind {}: not known: {error}",
-                api.kind
-            ))),
+            Err(error) => failed.push(format!("users of kind {}: not known: {error}", api.kind)),
             Ok(objects) => {
                 let objects = objects.iter();
                 let objects = objects.filter_map(|object| Object::decode(&api, &object.to_string()).ok());
@@ -77,16 +134,7 @@ async fn users(config: &Object, reader: &Reader) -> Vec<Tree> {
             }
         }
     }
-    let line = match users.len() {
-        0 => Tree::new("used by: nothing"),
-        count => Tree::new(format!("used by {count} object(s)")),
-    };
-    let more = users.len().saturating_sub(NAMED);
-    let more = (more > 0).then(|| Tree::new(format!("and {more} more")));
-    let named = users.into_iter().take(NAMED).map(Tree::new);
-    std::iter::once(line.with(named).with(more))
-        .chain(failed)
-        .collect()
+    (users, failed)
 }
 
 fn name(object: &Object) -> String {

@@ -1,13 +1,14 @@
 //! What is known of an object, as a tree. No secrets are in it: it is built from what everybody may see who may see the object.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use bridge_core::{
-    managed::{Condition, Intent, RecordedParameters, Status, Stored, names},
+    managed::{Condition, Intent, Record, RecordedParameters, Status, Stored, names},
     queue::Priority,
 };
 use bridge_engine::object::Object;
 use jiff::{SignedDuration, Timestamp, Unit};
+use serde::Serialize;
 
 use super::tree::Tree;
 use crate::{admin::Seen, plugins::RecentCall};
@@ -17,17 +18,54 @@ pub(super) struct Facts {
     pub(super) now: Timestamp,
     pub(super) object: Object,
     pub(super) config: Reference,
-    /// The Secrets that it refers to, and how they stand.
-    pub(super) secrets: Vec<String>,
+    pub(super) secrets: Vec<Secret>,
     /// Or why the bridge could not be asked.
     pub(super) seen: Result<Seen, String>,
 }
 
-/// Another object that it refers to.
+/// The config that it refers to.
+#[derive(Serialize)]
 pub(super) struct Reference {
+    pub(super) kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) namespace: Option<String>,
     pub(super) name: String,
     /// `None`: it does not exist. Or why it could not be read.
+    #[serde(skip)]
     pub(super) object: Result<Option<Arc<Object>>, String>,
+}
+
+/// A Secret that it refers to.
+#[derive(Debug, Serialize)]
+pub(super) struct Secret {
+    /// The field of the spec, as in `forProvider.passwordSecretRef`.
+    pub(super) field: String,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    /// Whether what is asked of it exists, for people.
+    pub(super) state: String,
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let namespace = self.namespace.as_ref();
+        let place = namespace
+            .map(|namespace| format!("{namespace}/"))
+            .unwrap_or_default();
+        write!(f, "{} {place}{}", self.kind, self.name)
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            field,
+            namespace,
+            name,
+            state,
+        } = self;
+        write!(f, "Secret {namespace}/{name} ({field}): {state}")
+    }
 }
 
 impl Facts {
@@ -46,7 +84,7 @@ impl Facts {
             .with([Tree::new(name), self.record(&status), self.operation(&status)])
             .with([Tree::new("refers to")
                 .with([self.reference()])
-                .with(self.secrets.iter().map(|line| Tree::new(line.as_str())))])
+                .with(self.secrets.iter().map(|secret| Tree::new(secret.to_string())))])
             .with([self.calls(), self.waits_for(&status), self.next()])
     }
 
@@ -69,19 +107,12 @@ impl Facts {
             Stored::Unreadable(why) => return Tree::new(format!("record: cannot be read: {why}")),
             Stored::Owned(record) => record,
         };
-        // The status that names the token of a create confirms it.
-        let settled = record
-            .create()
-            .is_some_and(|intent| status.progress.create_token == intent.token);
+        let settled = is_settled(&record, status);
         let mut lines = Vec::new();
         if record.external_name.is_empty() {
             lines.push(Tree::new("no name is known"));
         } else {
-            let how = match (record.confirmed || settled, record.adopted) {
-                (_, true) => "adopted",
-                (true, false) => "confirmed",
-                (false, false) => "sent",
-            };
+            let how = how_known(&record, settled);
             lines.push(Tree::new(format!("name: {} ({how})", record.external_name)));
         }
         if record.name_conflict {
@@ -154,7 +185,7 @@ impl Facts {
     }
 
     fn reference(&self) -> Tree {
-        let name = &self.config.name;
+        let name = self.config.to_string();
         match &self.config.object {
             Err(why) => Tree::new(format!("{name}: {why}")),
             Ok(None) => Tree::new(format!("{name}: does not exist")),
@@ -199,8 +230,13 @@ impl Facts {
         ))
     }
 
-    /// The most specific reason only.
     fn waits_for(&self, status: &Status) -> Tree {
+        let what = self.waiting_for(status);
+        Tree::new(format!("waits for: {}", what.as_deref().unwrap_or("nothing")))
+    }
+
+    /// The most specific reason only.
+    pub(super) fn waiting_for(&self, status: &Status) -> Option<String> {
         let unmet = |kind: &str| {
             status
                 .conditions
@@ -222,7 +258,7 @@ impl Facts {
                 question.id
             )
         } else if matches!(self.config.object, Ok(None)) {
-            format!("{} to exist", self.config.name)
+            format!("{} to exist", self.config)
         } else if let Some(operation) = &status.progress.operation {
             format!("the operation that it began: {:?}", operation.verb)
         } else if !self.is_observed_generation_current(status) {
@@ -233,9 +269,9 @@ impl Facts {
         } else if let Some(condition) = unmet("Synced").or_else(|| unmet("Ready")) {
             sentence(condition)
         } else {
-            "nothing".to_owned()
+            return None;
         };
-        Tree::new(format!("waits for: {what}"))
+        Some(what)
     }
 
     /// Whether its conditions refer to its current generation.
@@ -254,6 +290,22 @@ impl Facts {
 
     fn at(&self, then: Timestamp) -> String {
         at(self.now, then)
+    }
+}
+
+/// The status that names the token of a create confirms it.
+pub(super) fn is_settled(record: &Record, status: &Status) -> bool {
+    record
+        .create()
+        .is_some_and(|intent| status.progress.create_token == intent.token)
+}
+
+/// How the bridge came to the external name of a record.
+pub(super) fn how_known(record: &Record, settled: bool) -> &'static str {
+    match (record.confirmed || settled, record.adopted) {
+        (_, true) => "adopted",
+        (true, false) => "confirmed",
+        (false, false) => "sent",
     }
 }
 

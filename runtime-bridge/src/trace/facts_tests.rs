@@ -5,7 +5,7 @@ use bridge_engine::object::ApiType;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::admin::Planned;
+use crate::{admin::Planned, trace::view::View};
 
 const NOW: &str = "2026-01-01T00:01:00Z";
 const RECORD: &str = r#"{"uid":"u","externalName":"three-men","intent":{"verb":"Create","token":"t","attempt":0,"generation":1,
@@ -42,7 +42,9 @@ fn config(status: &Value) -> Reference {
         "apiVersion": "press.example.org/v1alpha1", "kind": "ProviderConfig", "metadata": metadata, "status": status
     });
     Reference {
-        name: "ProviderConfig default/default".to_owned(),
+        kind: "ProviderConfig".to_owned(),
+        namespace: Some("default".to_owned()),
+        name: "default".to_owned(),
         object: Ok(Some(Arc::new(object("ProviderConfig", &value)))),
     }
 }
@@ -54,15 +56,15 @@ fn condition(kind: &str, status: &str, reason: &str, message: &str, generation: 
     })
 }
 
-#[test]
-fn a_trace_shows_all_facts_of_a_creation() {
+/// A book that is being printed.
+fn printing() -> Facts {
     let conditions = [
         condition("Ready", "False", "Creating", "it is being printed", 2),
         condition("Synced", "True", "ReconcileSuccess", "", 1),
     ];
     let operation =
         json!({ "verb": "Create", "phase": "Printing", "progress": 33, "since": "2026-01-01T00:00:55Z" });
-    let facts = Facts {
+    Facts {
         now: now(),
         object: book(
             &json!({ "crossplane.io/external-name": "three-men", "crossbridge.dev/record": RECORD }),
@@ -71,7 +73,12 @@ fn a_trace_shows_all_facts_of_a_creation() {
         config: config(
             &json!({ "conditions": [condition("Ready", "True", "Usable", "authenticated as /press", 0)] }),
         ),
-        secrets: Vec::new(),
+        secrets: vec![Secret {
+            field: "forProvider.inkSecretRef".to_owned(),
+            namespace: "default".to_owned(),
+            name: "ink".to_owned(),
+            state: "key \"blue\"".to_owned(),
+        }],
         seen: Ok(Seen {
             planned: Some(Planned {
                 next: Some("2026-01-01T00:01:00.2Z".parse().expect("a time")),
@@ -95,7 +102,12 @@ fn a_trace_shows_all_facts_of_a_creation() {
                 },
             ],
         }),
-    };
+    }
+}
+
+#[test]
+fn a_trace_shows_all_facts_of_a_creation() {
+    let facts = printing();
     expect_test::expect![[r#"
         Book default/jerome (press.example.org/v1alpha1, generation 2)
         ├─ conditions
@@ -111,8 +123,9 @@ fn a_trace_shows_all_facts_of_a_creation() {
         │  └─ called as /press, plugin version 0.1.0
         ├─ operation: Create, Printing, 33 %, since 5s ago
         ├─ refers to
-        │  └─ ProviderConfig default/default
-        │     └─ Ready=True (Usable): authenticated as /press
+        │  ├─ ProviderConfig default/default
+        │  │  └─ Ready=True (Usable): authenticated as /press
+        │  └─ Secret default/ink (forProvider.inkSecretRef): key "blue"
         ├─ last calls
         │  ├─ Create, 10s ago, 12 ms: operation Printing 33 %
         │  └─ PollOperation, 500ms ago, 3 ms: outcome unknown: UNAVAILABLE [UNAVAILABLE]
@@ -123,17 +136,33 @@ fn a_trace_shows_all_facts_of_a_creation() {
 }
 
 #[test]
-fn missing_facts_are_named() {
-    let facts = Facts {
+fn facts_are_fields_in_json() {
+    let facts = printing();
+    let text = serde_json::to_string_pretty(&View::of(&facts)).expect("JSON");
+    expect_test::expect![[r#"
+        {}"#]]
+    .assert_eq(&text);
+}
+
+/// An object of which nothing is known.
+fn unknown() -> Facts {
+    Facts {
         now: now(),
         object: book(&json!({}), &json!({})),
         config: Reference {
-            name: "ClusterProviderConfig default".to_owned(),
+            kind: "ClusterProviderConfig".to_owned(),
+            namespace: None,
+            name: "default".to_owned(),
             object: Ok(None),
         },
         secrets: Vec::new(),
         seen: Err("no bridge answers at 127.0.0.1:8081".to_owned()),
-    };
+    }
+}
+
+#[test]
+fn missing_facts_are_named() {
+    let facts = unknown();
     expect_test::expect![[r#"
         Book default/jerome (press.example.org/v1alpha1, generation 2)
         ├─ conditions: none yet
@@ -147,6 +176,10 @@ fn missing_facts_are_named() {
         └─ next: unavailable: no bridge answers at 127.0.0.1:8081
     "#]]
     .assert_eq(&facts.tree().to_string());
+    let text = serde_json::to_string_pretty(&View::of(&facts)).expect("JSON");
+    expect_test::expect![[r#"
+        {}"#]]
+    .assert_eq(&text);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod config;
 mod facts;
 mod references;
 mod tree;
+mod view;
 
 use std::{env, fs, net::SocketAddr, path::PathBuf};
 
@@ -16,7 +17,9 @@ use serde::Serialize;
 
 use self::{
     composite::{Gather, table},
+    config::ConfigFacts,
     facts::{Facts, next_reconcile},
+    view::View,
 };
 use crate::{
     admin::{self, NO_NAMESPACE, Seen},
@@ -61,14 +64,21 @@ pub async fn run(args: TraceArgs) -> Result<(), ObjectLookupError> {
     let (object, reader) = args.live.find(&args.object).await?;
     let address = args.admin_address.unwrap_or_else(|| admin_address(&args.live));
     let text = if reader.role(&object.api.kind) == KindRole::Other {
-        let tree = if config::is_config(&object) {
-            config::tree(&object, &reader).await
+        let is_json = args.output == OutputFormat::Json;
+        if config::is_config(&object) {
+            let config = ConfigFacts::gather(&object, &reader).await;
+            if is_json {
+                json(&config)
+            } else {
+                config.tree(Timestamp::now()).to_string()
+            }
         } else {
-            facts(object, &reader, address).await.tree()
-        };
-        match args.output {
-            OutputFormat::Json => json(&tree),
-            OutputFormat::Text => tree.to_string(),
+            let facts = facts(object, &reader, address).await;
+            if is_json {
+                json(&View::of(&facts))
+            } else {
+                facts.tree().to_string()
+            }
         }
     } else {
         composed(&args, &object, &reader, address).await

@@ -12,7 +12,7 @@ use bridge_engine::{
 };
 use serde_json::Value;
 
-use super::facts::Reference;
+use super::facts::{Reference, Secret};
 use crate::object_lookup::Reader;
 
 /// The config that it refers to, which is of the plugin's group.
@@ -22,23 +22,22 @@ pub(super) async fn config(object: &Object, reader: &Reader) -> Reference {
     let (kind, name) = (named("kind", CLUSTER_PROVIDER_CONFIG), named("name", "default"));
     let namespace = object.namespace().filter(|_| kind == PROVIDER_CONFIG);
     let plugin = reader.plugin_of(&object.api.kind, &kind);
-    let place = namespace
-        .map(|namespace| format!("{namespace}/"))
-        .unwrap_or_default();
     Reference {
-        name: format!("{kind} {place}{name}"),
-        object: match plugin {
+        object: match &plugin {
             None => Err(format!(
                 "the cluster has no CRD of {kind} in the object's group or above it"
             )),
             Some(plugin) => {
-                let key = Key::new(GroupKind::new(&plugin, &kind), namespace, &name);
+                let key = Key::new(GroupKind::new(plugin, &kind), namespace, &name);
                 match reader.get(&key).await {
                     Lookup::Live(found) | Lookup::Direct(found) => Ok(found),
                     Lookup::Unavailable(error) => Err(error.to_string()),
                 }
             }
         },
+        namespace: namespace.map(str::to_owned),
+        kind,
+        name,
     }
 }
 
@@ -53,12 +52,12 @@ struct SecretReference {
     key: Option<String>,
 }
 
-/// The Secrets that it refers to, a line each: which field, which Secret, and whether what is asked of it exists.
-pub(super) async fn secrets(object: &Object, reader: &Reader) -> Vec<String> {
-    let mut lines = Vec::new();
+/// The Secrets that it refers to.
+pub(super) async fn secrets(object: &Object, reader: &Reader) -> Vec<Secret> {
+    let mut secrets = Vec::new();
     for named in named(&object.spec_value(), object.namespace()) {
         let read = SecretSource::read(reader, &named.namespace, &named.name).await;
-        let stands = match (&read, &named.key) {
+        let state = match (&read, &named.key) {
             (Ok(secret), Some(key)) if !secret.data.0.contains_key(key) => format!("has no key {key:?}"),
             (Ok(_), Some(key)) => format!("key {key:?}"),
             (Ok(_), None) => "written by the bridge".to_owned(),
@@ -66,12 +65,14 @@ pub(super) async fn secrets(object: &Object, reader: &Reader) -> Vec<String> {
             (Err(SecretError::NotFound { .. }), None) => "not written yet".to_owned(),
             (Err(SecretError::Api { source, .. }), _) => format!("cannot be read: {source}"),
         };
-        lines.push(format!(
-            "Secret {}/{} ({}): {stands}",
-            named.namespace, named.name, named.field
-        ));
+        secrets.push(Secret {
+            field: named.field,
+            namespace: named.namespace,
+            name: named.name,
+            state,
+        });
     }
-    lines
+    secrets
 }
 
 fn named(spec: &Value, namespace: Option<&str>) -> Vec<SecretReference> {

@@ -2,13 +2,10 @@
 
 use std::fmt;
 
-use serde::Serialize;
-
 /// A line, and what belongs to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tree {
     line: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     children: Vec<Self>,
 }
 

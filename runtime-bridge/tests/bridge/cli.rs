@@ -254,6 +254,8 @@ async fn waiting_for_a_missing_api_server_is_bounded() {
         "{}",
         ran.stderr
     );
+    // Each refused connection was an ERROR of the client besides.
+    assert!(!ran.stderr.contains("kube_client"), "{}", ran.stderr);
 }
 
 #[tokio::test]

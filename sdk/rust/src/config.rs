@@ -1,4 +1,4 @@
-//! Where a plugin works, and as whom.
+//! Where a plugin works, and with which credentials.
 
 use std::{sync::Arc, time::SystemTime};
 

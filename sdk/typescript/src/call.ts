@@ -27,7 +27,7 @@ export interface Owner {
   generation: bigint;
 }
 
-/** What every call has: as whom, until when. */
+/** What every call has: settings, credentials, a deadline. */
 export interface CallContext {
   config: Config;
   deadline: Deadline;
@@ -41,7 +41,7 @@ export interface CallContext {
 
 /** The context of a call that is about no single resource. */
 export class ConfigCall {
-  /** Where, and as whom. */
+  /** Settings and credentials. */
   readonly config: Config;
   readonly deadline: Deadline;
   /** Aborted at the deadline, and when the caller goes away: hand it to every upstream request. */
@@ -89,7 +89,7 @@ export class ListCall<F = unknown> extends ConfigCall {
   }
 }
 
-/** Whom and what a call is about. */
+/** What a call is about. */
 export interface Target {
   externalName: string;
   ownershipMarker: string;

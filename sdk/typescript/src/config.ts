@@ -1,4 +1,4 @@
-// Where a plugin works, and as whom.
+// Where a plugin works, and with which credentials.
 
 import type { z } from "zod";
 

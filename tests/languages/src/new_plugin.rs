@@ -10,7 +10,7 @@ use bridge_control_plane::process::Spawn;
 
 use crate::{
     BuildError, Language, binary,
-    build::{output, program, run},
+    build::{output, program, run, synchronized},
     crates::packed_crates,
     lint::lint,
     source, target,
@@ -70,6 +70,34 @@ impl NewPlugin {
         is_asynchronous: bool,
         scratch: &Path,
     ) -> Result<Self, BuildError> {
+        let sdk = match author {
+            Author::Rust => {
+                let config = scratch.join(".cargo/config.toml");
+                write(&config, &packed_crates().await?)?;
+                None
+            }
+            Author::Other(language) => Some(language.sdk().await?),
+        };
+        Self::create_on(author, name, kind, is_asynchronous, scratch, sdk).await
+    }
+
+    /// Likewise, on the folder of the SDK in a checkout, as README has it: a copy, as package managers build in it.
+    ///
+    /// # Errors
+    /// What the tool said that failed.
+    pub async fn create_on_checkout(author: Author, name: &str, scratch: &Path) -> Result<Self, BuildError> {
+        let sdk = checkout(author).await?;
+        Self::create_on(author, name, "Shelf", false, scratch, Some(sdk)).await
+    }
+
+    async fn create_on(
+        author: Author,
+        name: &str,
+        kind: &str,
+        is_asynchronous: bool,
+        scratch: &Path,
+        sdk: Option<PathBuf>,
+    ) -> Result<Self, BuildError> {
         let command = Spawn::new(binary("runtime-bridge"))
             .args([
                 "new-plugin",
@@ -82,13 +110,9 @@ impl NewPlugin {
             ])
             .arg(scratch.join("plugin"))
             .args(is_asynchronous.then_some("--asynchronous"));
-        let command = match author {
-            Author::Rust => {
-                let config = scratch.join(".cargo/config.toml");
-                write(&config, &packed_crates().await?)?;
-                command
-            }
-            Author::Other(language) => command.arg("--sdk-path").arg(language.sdk().await?),
+        let command = match sdk {
+            Some(sdk) => command.arg("--sdk-path").arg(sdk),
+            None => command,
         };
         let mut lines: Vec<String> = output(command)
             .await?
@@ -188,6 +212,24 @@ impl NewPlugin {
             Author::Other(language) => lint(language, &self.folder()).await,
         }
     }
+}
+
+/// The SDK in a copy of what it needs of the repository, which is where the last one was: nothing is built anew that has not changed.
+async fn checkout(author: Author) -> Result<PathBuf, BuildError> {
+    let root = target().join("languages/checkout");
+    let sdk = format!("sdk/{}", author.name());
+    for shared in ["proto", &sdk] {
+        synchronized(shared, &root).await?;
+    }
+    if author == Author::Rust {
+        // The versions of its workspace.
+        let manifest = source::read(source::repository().join("Cargo.toml"))?;
+        let copy = root.join("Cargo.toml");
+        if !source::read(&copy).is_ok_and(|former| former == manifest) {
+            write(&copy, &manifest)?;
+        }
+    }
+    Ok(root.join(sdk))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), BuildError> {

@@ -7,6 +7,7 @@ mod modules;
 mod named_tests;
 mod reasons;
 mod targets;
+mod tests_of;
 mod tokens;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use std::process::Command;
 use circles::{circles, way_round};
 use modules::Modules;
 use serde_json::Value;
+pub(crate) use tokens::literals;
 
 /// Crates whose modules must not import each other in circles.
 const CRATES: [(&str, &str); 7] = [

@@ -1,72 +1,131 @@
-//! Tables that name tests: each test that they name exists.
+//! Tables that name tests: each test that they name exists, in the program and the module that they say.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 use super::root;
-use super::targets::sources;
+use super::targets::crates;
+use super::tests_of::tests_of;
 
-const PAGES: [&str; 2] = ["SECURITY.md", "docs/usability.md"];
+const SECURITY: &str = "SECURITY.md";
+const USABILITY: &str = "docs/usability.md";
 
-/// Where the tests of the workspace are.
-const FOLDERS: [&str; 7] = [
-    "examples",
-    "proto",
-    "provider-aws-example",
-    "runtime-bridge",
-    "sdk/rust",
-    "tests",
-    "xtask",
-];
+/// A library's crate for its unit tests, else the folder or file in `tests`; and the paths of its tests.
+type Program = (String, BTreeSet<String>);
 
-/// What a table names between backticks as `program module::test` or `program test`; behind an ellipsis its end alone.
-fn named(page: &str) -> BTreeSet<String> {
-    let quoted = page
-        .lines()
-        .filter(|line| line.starts_with('|'))
-        .flat_map(|line| line.split('`').skip(1).step_by(2));
-    let mut names = BTreeSet::new();
-    for text in quoted {
-        // The first word names the program; where it is left out, it is that of the line before.
-        let test = text.rsplit(' ').next().unwrap_or(text);
-        let is_test = test.contains("::") || text.split(' ').count() == 2 && test.matches('_').count() > 2;
-        let name = test.rsplit("::").next().unwrap_or(test).trim_start_matches('…');
-        let is_name = name
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte == b'_' || byte.is_ascii_digit());
-        if is_test && is_name && !name.is_empty() {
-            names.insert(name.to_owned());
-        }
-    }
-    names
+fn programs() -> Vec<Program> {
+    let targets = crates().into_iter().flat_map(|(_, targets)| targets);
+    targets
+        .filter(|target| target.is_tested)
+        .map(|target| {
+            let tests = tests_of(&target.file);
+            (target.name, tests)
+        })
+        .collect()
 }
 
-fn functions(source: &Path) -> Vec<String> {
-    let text = fs::read_to_string(source).unwrap();
-    let after = text.split("fn ").skip(1);
-    let name = |rest: &str| rest.split(['(', '<']).next().unwrap_or_default().to_owned();
-    after.map(name).collect()
+/// What stands between backticks in the last cell of a row.
+fn quoted(row: &str) -> impl Iterator<Item = &str> {
+    let last = row.trim_end().trim_end_matches('|').rsplit('|').next();
+    last.unwrap_or_default().split('`').skip(1).step_by(2)
+}
+
+/// `program module::test`, `program test` or `program module::*`.
+fn as_test(quoted: &str) -> Option<(&str, &str)> {
+    let (program, test) = quoted.split_once(' ')?;
+    let is_name = |text: &str, marks: &str| {
+        text.chars()
+            .all(|one| one.is_ascii_lowercase() || one.is_ascii_digit() || marks.contains(one))
+    };
+    (is_name(program, "_") && is_name(test, "_:*") && (test.contains('_') || test.contains("::")))
+        .then_some((program, test))
+}
+
+/// The outermost modules may be left out, and those that hold nothing but tests.
+fn is_meant(path: &str, named: &str) -> bool {
+    let path: Vec<&str> = path.split("::").filter(|module| *module != "tests").collect();
+    if let Some(modules) = named.strip_suffix("::*") {
+        let modules: Vec<&str> = modules.split("::").collect();
+        return path[..path.len() - 1].ends_with(&modules);
+    }
+    let named: Vec<&str> = named.split("::").collect();
+    path == named || named.len() > 1 && path.ends_with(&named)
+}
+
+/// What is wrong with a test that a document names.
+fn mistake(programs: &[Program], quoted: &str) -> Option<String> {
+    let Some((program, test)) = as_test(quoted) else {
+        let looks_like_one = quoted.contains("::") || quoted.contains('…');
+        return looks_like_one.then(|| format!("`{quoted}` is no `program module::test`"));
+    };
+    let has_it = |(name, tests): &&Program| name == program && tests.iter().any(|path| is_meant(path, test));
+    match programs.iter().filter(has_it).count() {
+        1 => None,
+        0 => Some(format!("`{quoted}` does not exist")),
+        several => Some(format!("`{quoted}` is in {several} programs")),
+    }
 }
 
 #[test]
 fn every_test_that_a_document_names_exists() {
-    let root = root();
-    let mut files = BTreeSet::new();
-    for folder in FOLDERS {
-        sources(&root.join(folder), &mut files);
-    }
-    let functions: BTreeSet<String> = files.iter().flat_map(|file| functions(file)).collect();
-    for page in PAGES {
-        let names = named(&fs::read_to_string(root.join(page)).unwrap());
-        assert!(names.len() > 40, "{page} names {} tests", names.len());
-        let missing: Vec<&String> = names
+    let programs = programs();
+    for page in [SECURITY, USABILITY] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let rows = text.lines().filter(|line| line.starts_with('|'));
+        let quoted: Vec<&str> = rows.flat_map(quoted).collect();
+        let named = quoted.iter().filter_map(|text| as_test(text)).count();
+        assert!(named > 40, "{page} names {named} tests");
+        let mistakes: Vec<String> = quoted
             .iter()
-            .filter(|name| !functions.iter().any(|function| function.ends_with(name.as_str())))
+            .filter_map(|text| mistake(&programs, text))
             .collect();
-        assert!(
-            missing.is_empty(),
-            "{page} names tests that do not exist: {missing:?}"
-        );
+        assert!(mistakes.is_empty(), "{page}: {mistakes:#?}");
+    }
+}
+
+#[test]
+fn every_finding_of_users_has_a_test() {
+    let text = fs::read_to_string(root().join(USABILITY)).unwrap();
+    let is_row = |line: &&str| line.starts_with("| ") && !line.contains("shown by");
+    let rows: Vec<&str> = text.lines().filter(is_row).collect();
+    let has_test = |row: &str| quoted(row).any(|text| as_test(text).is_some());
+    let bare: Vec<&&str> = rows.iter().filter(|row| !has_test(row)).collect();
+    assert!(bare.is_empty(), "{USABILITY} names no test beside {bare:#?}");
+}
+
+#[test]
+fn a_wrong_program_or_module_is_a_mistake() {
+    let tests = ["a::b::tests::it_holds", "on_top"].map(str::to_owned);
+    let program = |name: &str, tests: &[String]| (name.to_owned(), tests.iter().cloned().collect());
+    let programs = [
+        program("one", &tests),
+        program("two", &[]),
+        program("two", &tests[1..]),
+        program("twice", &tests),
+        program("twice", &tests),
+    ];
+    for right in [
+        "one b::it_holds",
+        "one a::b::it_holds",
+        "one on_top",
+        "two on_top",
+        "one a::b::*",
+        "dev --watch",
+        "examples/",
+    ] {
+        assert_eq!(mistake(&programs, right), None, "{right}");
+    }
+    for wrong in [
+        "two b::it_holds",
+        "one a::it_holds",
+        "one it_holds",
+        "one holds_it",
+        "one b::…it_holds",
+        "b::it_holds",
+        "three on_top",
+        "one a_b::*",
+        "twice on_top",
+    ] {
+        assert!(mistake(&programs, wrong).is_some(), "{wrong}");
     }
 }

@@ -9,16 +9,19 @@ use serde_json::Value;
 use super::metadata;
 use super::tokens::{Token, read};
 
-struct Target {
-    file: PathBuf,
-    is_tested: bool,
+pub(super) struct Target {
+    /// As a Rust name: the library's crate, the folder of tests.
+    pub(super) name: String,
+    pub(super) file: PathBuf,
+    pub(super) is_tested: bool,
     shows_examples: bool,
 }
 
 /// The folder of each crate of the workspace, and what is built of it.
-fn crates() -> Vec<(PathBuf, Vec<Target>)> {
+pub(super) fn crates() -> Vec<(PathBuf, Vec<Target>)> {
     let text = |value: &Value| PathBuf::from(value.as_str().unwrap());
     let target = |target: &Value| Target {
+        name: target["name"].as_str().unwrap().replace('-', "_"),
         file: text(&target["src_path"]),
         is_tested: target["test"] == true || target["kind"][0] == "custom-build",
         shows_examples: target["doctest"] == true,
@@ -76,7 +79,7 @@ fn elsewhere(tokens: &[Token]) -> Vec<String> {
 /// Templates of other programs: what `new-plugin` makes of them is built by tests of `bridge-languages`.
 const TEMPLATES: &str = "src/new_plugin/scaffold";
 
-pub(super) fn sources(folder: &Path, files: &mut BTreeSet<PathBuf>) {
+fn sources(folder: &Path, files: &mut BTreeSet<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.unwrap().path();
         if path.is_dir() {

@@ -21,6 +21,13 @@ pub(super) fn tokens(source: &str) -> Vec<Token> {
     tokens
 }
 
+/// The plain literals of a file, without those of its tests.
+pub(crate) fn literals(source: &str) -> Vec<String> {
+    let tokens = without_tests(&read(source)).into_iter();
+    let literals = tokens.filter(|token| token.text.starts_with('"'));
+    literals.map(|token| token.text).collect()
+}
+
 /// Those of tests too, and plain literals.
 pub(super) fn read(source: &str) -> Vec<Token> {
     let text: Vec<char> = source.chars().collect();

@@ -7,6 +7,7 @@ mod dev;
 mod kubernetes;
 
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use bridge_control_plane::Assets;
@@ -17,9 +18,9 @@ use self::aws::Aws;
 use self::dev::Dev;
 use self::kubernetes::Kubernetes;
 use crate::Failure;
+use crate::build::build_binaries;
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::{cargo, run};
 
 /// What is applied beside the account's configuration; the distribution is the one whose creation is interrupted.
 const BUCKET: &str = "examples/aws/bucket.yaml";
@@ -31,58 +32,84 @@ const DEPLOYED_AFTER: Duration = Duration::from_secs(12);
 const LIMIT: Duration = Duration::from_mins(3);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-pub(crate) async fn run_all(keep: bool) -> Result<(), Failure> {
-    let report = Report::new();
-    let project = Project::find().await?;
-    report
-        .step(
-            "build the bridge, the AWS plugin and the emulated AWS",
-            build(&project),
-        )
-        .await?;
-    report.step("control plane binaries", control_plane()).await?;
-    let scratch = ScratchDir::new("crossbridge-demo-").map_err(|error| Failure::new(error.to_string()))?;
-    let aws = report
-        .step("start the emulated AWS", Aws::start(&project, DEPLOYED_AFTER))
-        .await?;
-    report.say("start a control plane, the plugin and the bridge, and apply a bucket and a distribution");
-    let manifests = [
-        aws.account(scratch.path())?,
-        project.root.join(BUCKET),
-        project.root.join(DISTRIBUTION),
-    ];
-    let dev = Dev::start(&project, &scratch.path().join("state.json"), &manifests, &[])?;
-    let demo = Demo {
-        report: &report,
-        aws: &aws,
-        dev: &dev,
-        manifests: &manifests,
-        keep,
-    };
-    // Whatever the demo comes to, a bridge or plugin that cannot be started at all is the better reason.
-    tokio::select! {
-        result = demo.play() => result?,
-        ended = dev.ended() => return Err(ended),
-    }
-    if keep {
-        report.say("PASS: one distribution; bucket and distribution stay until Ctrl-C");
-        return Err(dev.ended().await);
-    }
-    dev.stop().await?;
-    report.say("PASS: one distribution, nothing left behind");
+pub(crate) async fn run_all() -> Result<(), Failure> {
+    let passed = Passed::play(false).await?;
+    passed.dev.stop().await?;
+    passed.report.say("PASS: one distribution, nothing left behind");
     Ok(())
 }
 
+/// Deletes nothing, and goes on until it is interrupted, which then is its end and no failure.
+pub(crate) async fn run_and_keep(interrupted: impl Future<Output = Failure>) -> Result<(), Failure> {
+    let mut interrupted = pin!(interrupted);
+    let passed = tokio::select! {
+        result = Passed::play(true) => result?,
+        failure = &mut interrupted => return Err(failure),
+    };
+    passed
+        .report
+        .say("PASS: one distribution; bucket and distribution stay until Ctrl-C");
+    tokio::select! {
+        ended = passed.dev.ended() => Err(ended),
+        _ = interrupted => passed.dev.stop().await,
+    }
+}
+
+/// What runs after the demo.
+struct Passed {
+    report: Report,
+    dev: Dev,
+    _aws: Aws,
+    _scratch: ScratchDir,
+}
+
+impl Passed {
+    async fn play(keep: bool) -> Result<Self, Failure> {
+        let report = Report::new();
+        let project = Project::find().await?;
+        report
+            .step(
+                "build the bridge, the AWS plugin and the emulated AWS",
+                build(&project),
+            )
+            .await?;
+        report.step("control plane binaries", control_plane()).await?;
+        let scratch =
+            ScratchDir::new("crossbridge-demo-").map_err(|error| Failure::new(error.to_string()))?;
+        let aws = report
+            .step("start the emulated AWS", Aws::start(&project, DEPLOYED_AFTER))
+            .await?;
+        report.say("start a control plane, the plugin and the bridge, and apply a bucket and a distribution");
+        let manifests = [
+            aws.account(scratch.path())?,
+            project.root.join(BUCKET),
+            project.root.join(DISTRIBUTION),
+        ];
+        let dev = Dev::start(&project, &scratch.path().join("state.json"), &manifests, &[])?;
+        let demo = Demo {
+            report: &report,
+            aws: &aws,
+            dev: &dev,
+            manifests: &manifests,
+            keep,
+        };
+        // Whatever the demo comes to, a bridge or plugin that cannot be started at all is the better reason.
+        tokio::select! {
+            result = demo.play() => result?,
+            ended = dev.ended() => return Err(ended),
+        }
+        Ok(Self {
+            report,
+            dev,
+            _aws: aws,
+            _scratch: scratch,
+        })
+    }
+}
+
 async fn build(project: &Project) -> Result<(), Failure> {
-    let packages = [
-        "--package=runtime-bridge",
-        "--package=provider-aws-example",
-        "--package=aws-emulator",
-    ];
-    run(cargo(&project.root)
-        .args(["build", "--locked", "--bins", "--quiet"])
-        .args(packages))
-    .await
+    let binaries = ["runtime-bridge", "provider-aws-example", "aws-emulator"];
+    build_binaries(&project.root, &binaries).await.map(drop)
 }
 
 async fn control_plane() -> Result<(), Failure> {

@@ -15,7 +15,7 @@ use crate::run::{both_outputs, without_cargo};
 const LONG: [&str; 11] = [
     "bridge-e2e scenarios",
     "provider-aws-example aws",
-    "bridge-languages bridge",
+    "bridge-languages languages",
     "bridge-languages conformance",
     "crash-matrix failures",
     "bridge-languages new_plugin",

@@ -24,14 +24,14 @@ fn config(plugin: &PluginInfo, namespaced: bool) -> Value {
             PROVIDER_CONFIG,
             "providerconfigs",
             "providerconfig",
-            "Where external resources live, and as whom the bridge acts, for objects of its own namespace.",
+            "Where external resources live, and which credentials are used, for objects of its own namespace.",
         )
     } else {
         (
             CLUSTER_PROVIDER_CONFIG,
             "clusterproviderconfigs",
             "clusterproviderconfig",
-            "Where external resources live, and as whom the bridge acts, for objects of every namespace.",
+            "Where external resources live, and which credentials are used, for objects of every namespace.",
         )
     };
     let names = Names {
@@ -188,7 +188,7 @@ fn secret_reference(namespaced: bool) -> Value {
 
 fn describe_keys(plugin: &PluginInfo) -> String {
     if plugin.credential_keys.is_empty() {
-        return "As whom the bridge acts. The plugin takes no credentials.".into();
+        return "The plugin takes no credentials.".into();
     }
     let keys: Vec<String> = plugin
         .credential_keys
@@ -203,5 +203,5 @@ fn describe_keys(plugin: &PluginInfo) -> String {
             )
         })
         .collect();
-    format!("As whom the bridge acts. Credentials: {}.", keys.join("; "))
+    format!("Credentials that are used: {}.", keys.join("; "))
 }

@@ -199,7 +199,7 @@ fn config_reference(namespaced: bool) -> Value {
     if namespaced {
         json!({
             "type": "object",
-            "description": "Where the external resource lives, and as whom the bridge acts.",
+            "description": "Where the external resource lives, and which credentials are used.",
             "default": { "kind": CLUSTER_PROVIDER_CONFIG, "name": "default" },
             "required": ["kind", "name"],
             "properties": {
@@ -214,7 +214,7 @@ fn config_reference(namespaced: bool) -> Value {
     } else {
         json!({
             "type": "object",
-            "description": "ClusterProviderConfig that says where the external resource lives, and as whom the bridge acts.",
+            "description": "ClusterProviderConfig that says where the external resource lives, and which credentials are used.",
             "default": { "name": "default" },
             "required": ["name"],
             "properties": { "name": name },

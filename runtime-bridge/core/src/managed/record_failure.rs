@@ -82,11 +82,10 @@ impl ReconcileMemory {
 
 /// What a person reads: the reason, the message, what the upstream calls it, and the fields at fault.
 fn described(verb: Verb, failure: &Failure) -> String {
-    let code = if failure.upstream_code.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", failure.upstream_code)
-    };
+    let code = format!(" ({})", failure.upstream_code);
+    // Some upstreams name it in their message.
+    let is_said = failure.upstream_code.is_empty() || failure.message.contains(code.trim_start());
+    let code = if is_said { "" } else { &code };
     let mut message = format!("{}: {}: {}{code}", prefix(verb), failure.reason, failure.message);
     for violation in &failure.violations {
         // SDKs put the only one into the message, too.
@@ -156,6 +155,7 @@ mod tests {
             format!("{told_once}; at /size")
         );
         assert_eq!(told(message, &[("", "too small")]), told_once);
+        assert_eq!(told(&format!("{message} (Bad)"), &[]), told_once);
         assert_eq!(
             told(
                 message,

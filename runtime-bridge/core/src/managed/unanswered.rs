@@ -166,7 +166,7 @@ impl<'c> Unanswered<'c> {
         let ctx = self.ctx;
         let report = Report::of_retry_state(ctx.memory.retry_state.as_ref());
         let report = if ctx.deleting() {
-            report.blocked("waiting until it is certain what became of an unanswered creation")
+            report.blocked("waiting for the outcome of an unanswered creation to be certain")
         } else {
             report.creating()
         };

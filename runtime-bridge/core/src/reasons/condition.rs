@@ -16,7 +16,7 @@ reasons! {
         WatchCircuitOpen = "of a composite resource: changes come without end, and its functions run some time apart; the message names what changes (`--circuit-breaker-burst` and the flags beside it)",
         Ongoing = "present while an operation runs, with phase and progress",
         Lost = "present once the answer that carried details which are given once was lost; the message names them and the remedy",
-        Usable = "of a config: the plugin accepts it; the message names as whom it acts",
+        Usable = "of a config: the plugin accepts it; the message names the authenticated identity",
         InUse = "of a config that is being deleted: managed resources still refer to it",
     }
 }

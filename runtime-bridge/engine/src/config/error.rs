@@ -85,7 +85,7 @@ pub enum ConfigError {
         /// Which config.
         config: Key,
     },
-    /// A config of a namespace leaves it to the plugin as whom it acts.
+    /// A config of a namespace leaves the identity to the plugin.
     #[error(
         "{} gives the plugin no credentials, so that it would act as itself, which a config of a namespace may do only if the \
          bridge was started with --namespaced-ambient-credentials: use a Secret with credentials, or a ClusterProviderConfig",

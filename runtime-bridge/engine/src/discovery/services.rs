@@ -49,7 +49,7 @@ impl Default for Services {
             by_name: BTreeMap::new(),
             listed: BTreeSet::new(),
             known: false,
-            condition: Condition::Syncing("the first list is not complete".to_owned()),
+            condition: Condition::Syncing("waiting for the initial list".to_owned()),
         }
     }
 }
@@ -64,7 +64,7 @@ impl Services {
             return Ok(self.by_name.values());
         }
         Err(match &self.condition {
-            Condition::Live => "the first list is not complete".to_owned(),
+            Condition::Live => "waiting for the initial list".to_owned(),
             Condition::Syncing(why) | Condition::Forbidden(why) => why.clone(),
         })
     }

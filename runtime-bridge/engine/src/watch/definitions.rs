@@ -57,7 +57,7 @@ struct DefinitionTable {
 
 impl KnownDefinitions {
     pub(super) fn new(changed: Arc<ServedChanges>) -> Arc<Self> {
-        let syncing = "the first list is not complete".to_owned();
+        let syncing = "waiting for the initial list".to_owned();
         let state = DefinitionTable {
             by_name: BTreeMap::new(),
             by_kind: None,

@@ -35,7 +35,7 @@ impl RunningWatch {
     ) -> Self {
         let kind = api.kind.clone();
         let status = Arc::new(Mutex::new(Status {
-            condition: Condition::Syncing("the first list is not complete".to_owned()),
+            condition: Condition::Syncing("waiting for the initial list".to_owned()),
             interruptions: 0,
             lists: 0,
             unreadable: BTreeMap::new(),

@@ -28,7 +28,7 @@ type ListExternalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Type.
 	ResourceType *ResourceType `protobuf:"bytes,1,opt,name=resource_type,json=resourceType,proto3" json:"resource_type,omitempty"`
-	// REQUIRED. Where and as whom.
+	// REQUIRED. Settings and credentials to use.
 	Config *ConfigContext `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`
 	// Valid by ResourceKind.list_filter_schema_json.
 	Filter *Document `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`

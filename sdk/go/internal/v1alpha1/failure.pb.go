@@ -155,7 +155,7 @@ const (
 	Effect_EFFECT_UNSPECIFIED Effect = 0
 	// This call changed nothing and will change nothing. Implies nothing about earlier ones. A Create that reports it carries no
 	// external_name that the upstream gave, save with NOT_FOUND: a name is given with a resource. The same holds for OPERATION_FAILED of
-	// a creation. From Create with an external_name that was not sent it counts as UNKNOWN: something bears that name.
+	// a creation. From Create with an external_name that was not sent it counts as UNKNOWN: something has that name.
 	Effect_EFFECT_NONE Effect = 1
 	// Something changed: external_name is set if a resource may exist.
 	Effect_EFFECT_PARTIAL Effect = 2

@@ -639,12 +639,12 @@ func (x *CheckConfigRequest) GetConfig() *ConfigContext {
 	return nil
 }
 
-// Whether calls with the config would be accepted, and as whom.
+// Whether calls with the config would be accepted, and the identity that they have.
 type CheckConfigResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Set when unusable.
 	Failure *Failure `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"`
-	// Whom the upstream takes us for: account, subscription, project.
+	// The authenticated identity: account, subscription, project.
 	Identity      string `protobuf:"bytes,2,opt,name=identity,proto3" json:"identity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: crossbridge/provider/v1alpha1/target.proto
 
-// Whom and what a call is about: type, config, owner, names, the desired state.
+// What a call is about: type, config, owner, names, the desired state.
 
 package providerv1alpha1
 
@@ -294,9 +294,9 @@ type Target struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Type.
 	ResourceType *ResourceType `protobuf:"bytes,1,opt,name=resource_type,json=resourceType,proto3" json:"resource_type,omitempty"`
-	// REQUIRED. Where and as whom.
+	// REQUIRED. Settings and credentials to use.
 	Config *ConfigContext `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`
-	// REQUIRED. For whom.
+	// REQUIRED. The Kubernetes object that it is for.
 	Owner *ObjectRef `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Name of the external resource. REQUIRED in Update and Delete. Empty only in Create where the upstream gives the name, in
 	// PollOperation while none is known, and in Observe of a kind that can be observed without one (DERIVED, or recovery by MARKER).

@@ -1,4 +1,4 @@
-"""What a plugin is asked: about what, where, as whom, until when."""
+"""What a plugin is asked: about what, with which settings and credentials, until when."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Owner:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """Whom and what a call is about. An empty text means that there is none."""
+    """What a call is about. An empty text means that there is none."""
 
     external_name: str
     ownership_marker: str
@@ -174,7 +174,7 @@ class ConfigCall:
 
 @dataclass(kw_only=True)
 class Call(ConfigCall):
-    """The context of one call: about what, where, as whom, until when."""
+    """The context of one call: about what, with which settings and credentials, until when."""
 
     target: Target
     resource_type: tuple[str, str, str] = ("", "", "")

@@ -10,7 +10,7 @@ pub use request::{Create, Delete, List, Poll, Update};
 
 use crate::{Config, Deadline};
 
-/// Whom and what a call is about.
+/// What a call is about.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Target {
@@ -41,13 +41,13 @@ impl Target {
     }
 }
 
-/// The context of one call: about what, where, as whom, until when.
+/// The context of one call: about what, with which settings and credentials, until when.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Call {
     /// The resource that the call is about, and its owner.
     pub target: Target,
-    /// The config of the call: where, and as whom.
+    /// The config of the call: settings and credentials.
     pub config: Config,
     /// When the call must have ended; every upstream request is bounded by it.
     pub deadline: Deadline,
@@ -69,7 +69,7 @@ impl Call {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConfigCall {
-    /// The config to check: where, and as whom.
+    /// The config to check: settings and credentials.
     pub config: Config,
     /// When the call must have ended; every upstream request is bounded by it.
     pub deadline: Deadline,

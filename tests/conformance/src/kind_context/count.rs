@@ -13,7 +13,7 @@ const REPEATS_LIMIT: usize = 30;
 
 /// Of a kind of which a second one would not be seen.
 const UNCOUNTABLE: &str = "cannot be seen: there may be a second one, as the upstream gives the names, and the kind neither lists what \
-                           bears its marker nor finds it by it";
+                           has its marker nor finds it by it";
 
 impl KindContext {
     /// Counts the resources that its creation left upstream, and deletes all of them: exactly one is expected.

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bridge_e2e::{Handle, Stack, StackOptions, condition, eventually, is_ready, is_synced};
+use bridge_e2e::{Handle, Stack, StackOptions, condition, eventually, golden, is_ready, is_synced};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, api::ListParams};
 use serde::Deserialize;
@@ -38,6 +38,15 @@ fn group_of(object: &Value) -> &str {
     version.split('/').next().unwrap_or_default()
 }
 
+/// One of the conditions of a config, as `trace` has them.
+fn condition_of<'a>(traced: &'a Value, kind: &str) -> &'a Value {
+    let conditions = traced["conditions"].as_array().into_iter().flatten();
+    conditions
+        .into_iter()
+        .find(|condition| condition["type"] == kind)
+        .unwrap_or(&Value::Null)
+}
+
 /// Group, kind and plural of every kind of the plugin, by the CRDs that the bridge has installed.
 async fn served_kinds(stack: &Stack) -> BTreeSet<(String, String, String)> {
     let definitions = Api::<CustomResourceDefinition>::all(stack.cluster.client.clone());
@@ -50,6 +59,47 @@ async fn served_kinds(stack: &Stack) -> BTreeSet<(String, String, String)> {
         .filter(|spec| spec.group.ends_with(GROUPS))
         .map(|spec| (spec.group, spec.names.kind, spec.names.plural))
         .collect()
+}
+
+const COLUMNS: [&str; 2] = ["get", "buckets,queues,tables,distributions"];
+
+/// What `kubectl get` shows of them, with names for what AWS chose.
+async fn columns(stack: &Stack, objects: &[(Handle, String)]) -> String {
+    let mut text = stack.kubectl(&COLUMNS).await;
+    for (object, name) in objects
+        .iter()
+        .filter(|(_, name)| name.starts_with("distributions."))
+    {
+        let seen = object.get().await.unwrap_or_else(|| panic!("{name} exists"));
+        let id = seen["metadata"]["annotations"]["crossplane.io/external-name"].as_str();
+        let domain = seen["status"]["atProvider"]["domainName"].as_str();
+        // The domain first, which may begin with the id.
+        for (value, stands_for) in [(domain, "DOMAIN.cloudfront.net"), (id, "ID")] {
+            text = text.replace(value.expect("it is ready"), stands_for);
+        }
+    }
+    let text = golden::stable(&text.replace(&stack.aws.endpoint(), "http://127.0.0.1:PORT"));
+    let tables: Vec<String> = text.trim_end().split("\n\n").map(aligned).collect();
+    format!("$ kubectl {}\n{}", COLUMNS.join(" "), tables.join("\n"))
+}
+
+/// A table without an empty cell, with the widths of what is in it now.
+fn aligned(table: &str) -> String {
+    let cells = |row: &str| -> Vec<String> {
+        let cells = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty());
+        cells.map(str::to_owned).collect()
+    };
+    let rows: Vec<Vec<String>> = table.lines().map(cells).collect();
+    let width = |column: usize| {
+        let widths = rows.iter().filter_map(|row| row.get(column));
+        widths.map(|cell| cell.chars().count()).max().unwrap_or_default()
+    };
+    let row = |row: &Vec<String>| {
+        let cells = row.iter().enumerate();
+        let padded = cells.map(|(column, cell)| format!("{cell:0$}   ", width(column)));
+        format!("{}\n", padded.collect::<String>().trim_end())
+    };
+    rows.iter().map(row).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -93,23 +143,21 @@ async fn every_example_becomes_ready_and_is_deleted() {
             .until("to be ready", |seen| is_ready(seen) && is_synced(seen))
             .await;
     }
+    golden::compare("tests/e2e/golden/columns.txt", &columns(&stack, &objects).await);
     for (_, name) in &objects {
-        let trace = stack.trace(name).await.to_string();
+        let trace = stack.trace(name).await;
         // Their groups are below the plugin's, whose config is meant.
-        assert!(
-            trace.contains("ClusterProviderConfig default") && trace.contains("Ready=True (Usable)"),
-            "{trace}"
-        );
-        assert!(
-            !trace.contains("unresolved") && trace.contains("waits for: nothing"),
-            "{trace}"
-        );
+        let config = &trace["references"]["config"];
+        assert_eq!(config["name"], "default", "{trace}");
+        assert_eq!(config["kind"], "ClusterProviderConfig", "{trace}");
+        assert_eq!(condition_of(config, "Ready")["reason"], "Usable", "{trace}");
+        let completed = &trace["record"]["intent"]["completed"];
+        assert!(*completed == true || completed.is_null(), "{trace}");
+        assert_eq!(trace["waitsFor"], Value::Null, "{trace}");
     }
-    let trace = stack.trace("clusterproviderconfig/default").await.to_string();
-    assert!(
-        trace.contains(&format!("used by {} object(s)", objects.len())),
-        "{trace}"
-    );
+    let trace = stack.trace("clusterproviderconfig/default").await;
+    let users = trace["users"].as_array().map_or(0, Vec::len);
+    assert_eq!(users, objects.len(), "{trace}");
     for (object, _) in &objects {
         object.delete().await;
     }

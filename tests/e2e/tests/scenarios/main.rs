@@ -5,6 +5,7 @@ mod conformance;
 mod credentials;
 mod crossplane_compatibility;
 mod definitions;
+mod demo;
 mod describe;
 mod dev;
 mod distribution_survives;

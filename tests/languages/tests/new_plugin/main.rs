@@ -59,6 +59,37 @@ async fn a_new_asynchronous_plugin_conforms(author: Author) {
     conforms(author, "acme-3", true, scratch().path()).await;
 }
 
+/// On `sdk/LANG`, by the lines that are printed, those that build the SDK too.
+async fn a_new_plugin_on_a_checkout_builds(author: Author) {
+    let scratch = scratch();
+    let plugin = NewPlugin::create_on_checkout(author, "acme-4", scratch.path()).await;
+    let plugin = plugin.unwrap_or_else(|error| panic!("{error}"));
+    // What the kit says of it does not depend on where the SDK came from.
+    let is_run = |line: &str| !line.starts_with("provider-conformance ");
+    let ran = plugin.run_printed_commands(is_run).await;
+    ran.unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[tokio::test]
+async fn a_new_plugin_on_a_checkout_in_python_builds() {
+    a_new_plugin_on_a_checkout_builds(Author::Other(Language::Python)).await;
+}
+
+#[tokio::test]
+async fn a_new_plugin_on_a_checkout_in_go_builds() {
+    a_new_plugin_on_a_checkout_builds(Author::Other(Language::Go)).await;
+}
+
+#[tokio::test]
+async fn a_new_plugin_on_a_checkout_in_typescript_builds() {
+    a_new_plugin_on_a_checkout_builds(Author::Other(Language::TypeScript)).await;
+}
+
+#[tokio::test]
+async fn a_new_plugin_on_a_checkout_in_rust_builds() {
+    a_new_plugin_on_a_checkout_builds(Author::Rust).await;
+}
+
 #[tokio::test]
 async fn a_new_plugin_in_python_conforms() {
     a_new_plugin_conforms(Author::Other(Language::Python)).await;

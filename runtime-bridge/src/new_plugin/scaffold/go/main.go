@@ -16,7 +16,7 @@ func plugin() *sdk.Plugin {
 	}
 }
 
-// checkConfig rejects what each call would reject. Whom the upstream takes us for it cannot say.
+// checkConfig rejects what each call would reject. It reports no identity: a folder has none.
 func checkConfig(_ context.Context, request *sdk.ConfigRequest) (string, error) {
 	_, err := folder(request.Config)
 	return "", err

@@ -22,7 +22,7 @@ assertions! {
         "Observe without a name is INVALID_ARGUMENT where the kind cannot be observed without one.",
         "Only DERIVED names and MARKER recovery can be observed without a name.";
     UNKNOWN_MARKER = "observe/unknown-marker-is-absent", Core, "CreateRecovery.CREATE_RECOVERY_MARKER",
-        "Observe without a name, by a marker that no resource bears, reads as absent.",
+        "Observe without a name, by a marker that no resource has, reads as absent.",
         "Search by ownership_marker, and by nothing else.";
 }
 

@@ -29,7 +29,7 @@ const QUIET_PERIOD: (Duration, Duration) = (Duration::from_secs(1), Duration::fr
 const CREATIONS: u32 = 3;
 
 const UNSEEN: &str =
-    "cannot be seen: the kind cannot be observed without a name, and does not list what bears its marker";
+    "cannot be seen: the kind cannot be observed without a name, and does not list what has its marker";
 
 const TOO_FAST: &str = "cannot be seen: a creation is done before it can be cut";
 

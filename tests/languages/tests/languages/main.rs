@@ -146,7 +146,9 @@ impl Testbed {
         let printed = output_of(&arguments).await;
         arguments.extend(["-o", "json"]);
         let json: Value = serde_json::from_str(&output_of(&arguments).await).expect("JSON");
-        assert_eq!(json["line"].as_str(), printed.lines().next(), "{json}");
+        assert_eq!(json["object"]["name"], "one", "{json}");
+        assert_eq!(json["waitsFor"], Value::Null, "{json}");
+        assert_eq!(json["next"]["purpose"], "drift-poll", "{json}");
         let parts = [
             "Ready=True",
             "ProviderConfig default/default",
