@@ -38,6 +38,9 @@ pub const LARGE_ANSWER: usize = 256 << 10;
 /// Large answers of one plugin that the bridge receives and parses at once, of observations and likewise of all other calls: the others wait.
 pub const LARGE_ANSWERS: usize = 8;
 
+/// Fields of one answer, those of messages within it included: each message takes many times the room that it has on the wire.
+pub const FIELDS: usize = 32 << 10;
+
 /// Kinds of one plugin.
 pub const KINDS: usize = 512;
 
@@ -84,6 +87,10 @@ pub const ALL: &[Row] = &[
     Row {
         what: "answer of a plugin",
         limit: "4 MiB",
+    },
+    Row {
+        what: "fields of an answer, those of messages within it included",
+        limit: "32768",
     },
     Row {
         what: "answers of more than 256 KiB that are received and parsed of a plugin at once",

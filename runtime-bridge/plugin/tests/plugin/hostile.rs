@@ -7,8 +7,8 @@ use bridge_core::{
 };
 use bridge_plugin::{HandshakeError, Plugin};
 use crossbridge_proto::v1alpha1::{
-    ConnectionKey, Document, Effect, Failure, FailureCode as WireCode, FieldViolation, Observation,
-    ObserveResponse, Warning, observe_response,
+    ConnectionKey, Document, Effect, Failure, FailureCode as WireCode, FieldDiff, FieldViolation,
+    Observation, ObserveResponse, ResourceKind, Warning, observe_response,
 };
 use serde_json::json;
 use tonic::Status;
@@ -142,6 +142,23 @@ async fn an_answer_of_more_than_4_mib_is_not_read() {
         panic!("{answer:?}");
     };
     assert!(message.contains("too large"), "{message}");
+}
+
+#[tokio::test]
+async fn an_answer_of_too_many_fields_is_not_decoded() {
+    let answer = observed(found(Observation {
+        diffs: vec![FieldDiff::default(); limits::FIELDS],
+        ..Observation::default()
+    }))
+    .await;
+    let Err(CallError::Unknown { code, message }) = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(code, "OUT_OF_RANGE");
+    assert!(
+        message.contains("the answer has more than 32768 fields"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
