@@ -89,6 +89,30 @@ impl<'a> SentSecrets<'a> {
     }
 }
 
+/// Values that were sent outside of a call to a plugin, by their forms.
+pub struct SentValues(Vec<String>);
+
+impl SentValues {
+    /// Of all of them, but those that are longer than a text can be.
+    pub fn of<'a>(values: impl Iterator<Item = &'a Vec<u8>>) -> Self {
+        Self(all_forms(values, MOST_STATUS))
+    }
+
+    /// A text for people, without the values. Of a longer one than any may be, nothing is kept that could be the beginning of a value.
+    pub fn hide_in(&self, text: &mut String) {
+        let most = 2 * MOST_STATUS;
+        let longest = self.0.first().map_or(0, String::len);
+        let is_cut = text.len() > most + longest;
+        if is_cut {
+            text.truncate(text.floor_char_boundary(most + longest));
+        }
+        hide(self.0.iter(), text);
+        if is_cut {
+            text.truncate(text.floor_char_boundary(text.len().saturating_sub(longest)));
+        }
+    }
+}
+
 /// All forms of all values of at most so many bytes, the longest first.
 fn all_forms<'a>(values: impl Iterator<Item = &'a Vec<u8>>, most: usize) -> Vec<String> {
     let mut forms: Vec<String> = values
