@@ -62,6 +62,12 @@ pub const HANDSHAKE: usize = 64 << 20;
 /// How long it may take to say that.
 pub const HANDSHAKE_WITHIN: Duration = Duration::from_secs(30);
 
+/// JSON values in the schemas and examples of all kinds of a plugin.
+pub const HANDSHAKE_VALUES: usize = 512 << 10;
+
+/// Definitions, by name, that one process of the bridge ever installs or checks for a plugin.
+pub const DEFINITIONS: usize = 2 * KINDS;
+
 /// The table of the documents.
 pub const ALL: &[Row] = &[
     Row {
@@ -119,6 +125,14 @@ pub const ALL: &[Row] = &[
     Row {
         what: "GetPluginInfo, ListResourceKinds and GetResourceKind of a plugin, all together",
         limit: "30 s, 64 MiB",
+    },
+    Row {
+        what: "JSON values in the schemas and examples of all kinds of a plugin",
+        limit: "524288",
+    },
+    Row {
+        what: "names of CRDs that a process of the bridge ever serves for a plugin",
+        limit: "1024; what is published under others after that is rejected until the bridge is restarted",
     },
 ];
 

@@ -5,12 +5,13 @@ use bridge_core::{
     limits,
     port::External,
 };
-use bridge_plugin::{HandshakeError, Plugin};
+use bridge_plugin::{ConnectionStatus, HandshakeError, Plugin};
 use crossbridge_proto::v1alpha1::{
     ConnectionKey, Document, Effect, Failure, FailureCode as WireCode, FieldDiff, FieldViolation,
     Observation, ObserveResponse, ResourceKind, Warning, observe_response,
 };
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
 use crate::fake::{Fake, Say, Script, desired, in_seconds, kind, target};
@@ -301,4 +302,64 @@ async fn all_kinds_together_are_bounded() {
         .collect();
     let error = handshake(script).await;
     assert!(error.to_string().contains("more than 64 MiB in all"), "{error}");
+}
+
+/// A kind with a schema of so many values, of two bytes each.
+fn with_values(name: &str, count: usize) -> ResourceKind {
+    let number = json!({"type": "integer", "enum": vec![1; count]});
+    let schema = json!({"type": "object", "properties": {"number": number}});
+    ResourceKind {
+        parameters_schema_json: schema.to_string(),
+        ..kind(name)
+    }
+}
+
+#[tokio::test]
+async fn values_of_all_schemas_together_are_bounded() {
+    let mut script = Script {
+        page: 512,
+        ..Script::default()
+    };
+    let kinds = (0..17).map(|n| format!("Kind{n}"));
+    script.kinds = kinds
+        .map(|name| (name.clone(), ("1".to_owned(), with_values(&name, 32_000))))
+        .collect();
+    let error = handshake(script).await;
+    let expected = "more than 524288 values in the schemas and examples of all kinds";
+    assert!(error.to_string().contains(expected), "{error}");
+}
+
+#[tokio::test]
+async fn kinds_that_are_kept_count_in_the_next_handshake() {
+    let half = |kinds: std::ops::Range<usize>| {
+        let kinds = kinds.map(|n| format!("Kind{n}"));
+        kinds.map(|name| (name.clone(), ("1".to_owned(), with_values(&name, 32_000))))
+    };
+    let fake = Fake::start(Script {
+        page: 512,
+        kinds: half(0..10).collect(),
+        ..Script::default()
+    });
+    let (plugin, supervision) = Plugin::connect(fake.options()).await.unwrap();
+    let stop = CancellationToken::new();
+    let supervised = tokio::spawn(supervision.run(stop.clone()));
+    {
+        let mut script = fake.script();
+        script.info.instance_id = "another".into();
+        script.kinds.extend(half(10..20));
+    }
+    let mut state = plugin.state();
+    let down = state.wait_for(|state| matches!(state.link, ConnectionStatus::Down { .. }));
+    let why = match &down.await.unwrap().link {
+        ConnectionStatus::Down { why, .. } => why.clone(),
+        ConnectionStatus::Up => String::new(),
+    };
+    assert!(why.contains("more than 524288 values"), "{why}");
+    assert_eq!(
+        plugin.state().borrow().served.kinds.len(),
+        10,
+        "what it published is served"
+    );
+    stop.cancel();
+    supervised.await.unwrap();
 }
