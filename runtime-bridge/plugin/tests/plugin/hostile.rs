@@ -363,3 +363,38 @@ async fn kinds_that_are_kept_count_in_the_next_handshake() {
     stop.cancel();
     supervised.await.unwrap();
 }
+
+/// Fails each call, and calls itself another process each time that it is asked.
+#[tokio::test]
+async fn calls_that_fail_cause_no_handshake_each() {
+    let fake = Fake::start(Script {
+        observe: Say::Status(Status::unavailable("not now")),
+        ..Script::default()
+    });
+    let mut options = fake.options();
+    options.check_every = std::time::Duration::from_secs(3600);
+    let (plugin, supervision) = Plugin::connect(options).await.unwrap();
+    let stop = CancellationToken::new();
+    let supervised = tokio::spawn(supervision.run(stop.clone()));
+    let begun = std::time::Instant::now();
+    let mut renewals = 0;
+    let mut state = plugin.state();
+    for call in 0..200 {
+        fake.script().info.instance_id = call.to_string();
+        assert!(
+            plugin
+                .observe(&target(), &desired(), in_seconds(30))
+                .await
+                .is_err()
+        );
+        if state.has_changed().unwrap() {
+            state.borrow_and_update();
+            renewals += 1;
+        }
+    }
+    // The first at once, the next ones a second after and later.
+    let most = 2 + begun.elapsed().as_secs();
+    assert!(renewals <= most, "{renewals} handshakes, at most {most}");
+    stop.cancel();
+    supervised.await.unwrap();
+}
