@@ -1,5 +1,6 @@
 //! The contract between the runtime bridge and a provider plugin.
 
+mod codec;
 mod convert;
 mod redact;
 

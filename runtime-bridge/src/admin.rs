@@ -1,5 +1,6 @@
 //! The admin endpoint: `/livez`, `/readyz`, `/metrics`, `/debug/state`, `/debug/objects`.
 
+mod authorization;
 mod connections;
 
 use std::{
@@ -11,8 +12,9 @@ use std::{
 
 use axum::{
     Router,
-    extract::{Path, State},
+    extract::{Path, Request, State},
     http::{StatusCode, header},
+    middleware::{Next, from_fn},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -24,6 +26,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+pub use self::authorization::Authorization;
 use crate::plugins::RecentCall;
 
 /// Longest wait of a command for the answer of a running bridge, which comes well before.
@@ -99,12 +102,12 @@ pub async fn bind(address: SocketAddr) -> Result<TcpListener, BindError> {
 }
 
 /// Who may ask for `/debug`, which tells of the objects of all namespaces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 pub enum DebugAccess {
     /// Who connects over loopback: processes of the same pod, and `kubectl port-forward`.
     Loopback,
-    /// Whoever reaches the address.
-    Everyone,
+    /// They, and whoever reaches the address with a token that the API server allows to get the path.
+    Authorized(Arc<Authorization>),
 }
 
 /// Answers until it is stopped.
@@ -114,6 +117,11 @@ pub async fn serve(
     debug: DebugAccess,
     stop: CancellationToken,
 ) {
+    connections::serve(listener, routes(bridge, debug), stop).await;
+}
+
+/// What may be asked from which address.
+fn routes(bridge: Arc<dyn Introspect>, debug: DebugAccess) -> impl Fn(SocketAddr) -> Router {
     let probed = Router::new()
         .route("/", get(index))
         .route("/livez", get(liveness))
@@ -123,20 +131,21 @@ pub async fn serve(
         "/debug/objects/{group}/{kind}/{namespace}/{name}/{uid}",
         get(object),
     );
-    let with_debug = probed.clone().merge(asked).with_state(Arc::clone(&bridge));
-    let without = probed.route("/debug/{*path}", get(forbidden)).with_state(bridge);
-    let routes = move |from: SocketAddr| {
-        if may_debug(debug, from) {
-            with_debug.clone()
-        } else {
-            without.clone()
-        }
-    };
-    connections::serve(listener, routes, stop).await;
-}
-
-fn may_debug(debug: DebugAccess, from: SocketAddr) -> bool {
-    debug == DebugAccess::Everyone || from.ip().to_canonical().is_loopback()
+    move |from: SocketAddr| {
+        let is_local = from.ip().to_canonical().is_loopback();
+        let routes = match (&debug, is_local) {
+            (DebugAccess::Loopback, true) => probed.clone().merge(asked.clone()),
+            (DebugAccess::Loopback, false) => probed.clone().route("/debug/{*path}", get(forbidden)),
+            (DebugAccess::Authorized(authorization), _) => {
+                let authorization = Arc::clone(authorization);
+                let judged = from_fn(move |request: Request, next: Next| {
+                    Arc::clone(&authorization).check(is_local, request, next)
+                });
+                probed.clone().merge(asked.clone().layer(judged))
+            }
+        };
+        routes.with_state(Arc::clone(&bridge))
+    }
 }
 
 async fn forbidden() -> Response {
@@ -203,6 +212,7 @@ async fn object(
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tower::ServiceExt;
 
     use super::*;
 
@@ -249,13 +259,27 @@ mod tests {
 
     #[tokio::test]
     async fn debug_is_answered_over_loopback_alone() {
-        let router = |from: &str| {
-            let from: SocketAddr = from.parse().unwrap();
-            may_debug(DebugAccess::Loopback, from)
-        };
-        assert!(router("127.0.0.1:1") && router("[::1]:1") && router("[::ffff:127.0.0.1]:1"));
-        assert!(!router("10.0.0.7:1") && !router("[::ffff:10.0.0.7]:1") && !router("[fd00::7]:1"));
-        assert!(may_debug(DebugAccess::Everyone, "10.0.0.7:1".parse().unwrap()));
+        for debug in [DebugAccess::Loopback, DebugAccess::Authorized(Arc::default())] {
+            let is_authorized = matches!(debug, DebugAccess::Authorized(_));
+            let routes = routes(Arc::new(Broken), debug.clone());
+            let asked = async |from: &str| {
+                let router = routes(from.parse().unwrap());
+                let request = http::Request::get("/debug/state")
+                    .body(axum::body::Body::empty())
+                    .unwrap();
+                router.oneshot(request).await.unwrap().status().as_u16()
+            };
+            for local in ["127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+                assert_eq!(asked(local).await, 200, "{local}");
+            }
+            for remote in ["10.0.0.7:1", "[::ffff:10.0.0.7]:1", "[fd00::7]:1"] {
+                assert_eq!(
+                    asked(remote).await,
+                    if is_authorized { 401 } else { 403 },
+                    "{remote}"
+                );
+            }
+        }
         let (address, _stop) = served(DebugAccess::Loopback).await;
         assert_eq!(asked(address, "/debug/state").await, "HTTP/1.1 200 OK");
         assert_eq!(asked(address, "/livez").await, "HTTP/1.1 503 Service Unavailable");

@@ -42,6 +42,9 @@ pub const LARGE_ANSWER: usize = 256 << 10;
 /// Large answers of one plugin that the bridge receives and parses at once, of observations and likewise of all other calls: the others wait.
 pub const LARGE_ANSWERS: usize = 8;
 
+/// Fields of one answer, those of messages within it included: each message takes many times the room that it has on the wire.
+pub const FIELDS: usize = 32 << 10;
+
 /// Kinds of one plugin.
 pub const KINDS: usize = 512;
 
@@ -62,6 +65,12 @@ pub const HANDSHAKE: usize = 64 << 20;
 
 /// How long it may take to say that.
 pub const HANDSHAKE_WITHIN: Duration = Duration::from_secs(30);
+
+/// JSON values in the schemas and examples of all kinds of a plugin.
+pub const HANDSHAKE_VALUES: usize = 512 << 10;
+
+/// Definitions, by name, that one process of the bridge ever installs or checks for a plugin.
+pub const DEFINITIONS: usize = 2 * KINDS;
 
 /// The table of the documents.
 pub const ALL: &[Row] = &[
@@ -94,6 +103,10 @@ pub const ALL: &[Row] = &[
         limit: "4 MiB",
     },
     Row {
+        what: "fields of an answer, those of messages within it included",
+        limit: "32768",
+    },
+    Row {
         what: "answers of more than 256 KiB that are received and parsed of a plugin at once",
         limit: "8 of observations and 8 of other calls; the others wait, within their deadlines",
     },
@@ -120,6 +133,14 @@ pub const ALL: &[Row] = &[
     Row {
         what: "GetPluginInfo, ListResourceKinds and GetResourceKind of a plugin, all together",
         limit: "30 s, 64 MiB",
+    },
+    Row {
+        what: "JSON values in the schemas and examples of all kinds of a plugin",
+        limit: "524288",
+    },
+    Row {
+        what: "names of CRDs that a process of the bridge ever serves for a plugin",
+        limit: "1024; what is published under others after that is rejected until the bridge is restarted",
     },
 ];
 

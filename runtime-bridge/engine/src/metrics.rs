@@ -39,9 +39,12 @@ pub struct RequestLabels {
 pub struct OutcomeLabels {
     /// The kind.
     pub kind: String,
-    /// `done`, `panicked`, `timed-out`.
+    /// One of [`OUTCOMES`].
     pub outcome: &'static str,
 }
+
+/// How a pass ends.
+pub const OUTCOMES: [&str; 4] = ["done", "busy", "panicked", "timed-out"];
 
 /// Labels of a watch's state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -145,6 +148,38 @@ impl Metrics {
                 .get_or_create(&labels)
                 .set(i64::from(state == now));
         }
+    }
+
+    /// Nobody here needs the kind any more: of kinds that come and go, no series stay.
+    pub(crate) fn forget(&self, kind: &GroupKind) {
+        let kind = kind.to_string();
+        for state in WatchState::NAMES {
+            let labels = WatchLabels {
+                kind: kind.clone(),
+                state,
+            };
+            self.watch_states.remove(&labels);
+        }
+        for outcome in OUTCOMES {
+            let labels = OutcomeLabels {
+                kind: kind.clone(),
+                outcome,
+            };
+            self.passes.remove(&labels);
+        }
+        let label = KindLabel { kind };
+        for counters in [
+            &self.watch_interruptions,
+            &self.watch_lists,
+            &self.unreadable,
+            &self.released,
+        ] {
+            counters.remove(&label);
+        }
+        for histograms in [&self.pass_seconds, &self.pass_delay_seconds] {
+            histograms.remove(&label);
+        }
+        self.objects.remove(&label);
     }
 
     /// Counts one of a kind.

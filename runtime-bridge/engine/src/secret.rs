@@ -2,7 +2,8 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::Arc,
+    sync::{Arc, Weak},
+    time::Duration,
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -28,6 +29,9 @@ const TTL: SignedDuration = SignedDuration::from_secs(10);
 
 /// Data that nobody asked for in this time is let go.
 const UNUSED: SignedDuration = SignedDuration::from_mins(15);
+
+/// Between looking for such data.
+const FORGET_EVERY: Duration = Duration::from_mins(5);
 
 /// Data that is kept of all Secrets together, in bytes. What was asked for least lately is let go first, and read anew when it is asked for.
 const MOST_KEPT: usize = 64 << 20;
@@ -85,7 +89,7 @@ pub struct SecretReader {
     watches: Arc<Watches>,
     clock: Arc<dyn Clock>,
     api: Arc<ApiType>,
-    slots: Mutex<Slots>,
+    slots: Arc<Mutex<Slots>>,
     _subscription: Subscription,
 }
 
@@ -95,7 +99,6 @@ type Slot = Arc<SingleFlight<Option<Cached>, SecretError>>;
 #[derive(Default)]
 struct Slots {
     by_key: HashMap<Key, Used>,
-    swept: Option<Timestamp>,
     /// Bytes of all together.
     kept: usize,
 }
@@ -113,6 +116,13 @@ impl Slots {
                 self.kept = self.kept.saturating_sub(used.bytes);
             }
         }
+    }
+
+    fn remove_unused(&mut self, now: Timestamp) {
+        let unused = self.by_key.iter();
+        let unused = unused.filter(|(_, used)| now.duration_since(used.at) >= UNUSED);
+        let unused: Vec<Key> = unused.map(|(key, _)| key.clone()).collect();
+        self.remove(&unused);
     }
 
     /// Who reads a Secret that is let go here goes on with what it has.
@@ -141,20 +151,36 @@ struct Cached {
     read: Timestamp,
 }
 
+/// As long as there is a reader.
+async fn forget_in_time(slots: Weak<Mutex<Slots>>, clock: Arc<dyn Clock>) {
+    loop {
+        tokio::time::sleep(FORGET_EVERY).await;
+        let Some(slots) = slots.upgrade() else { return };
+        slots.lock().remove_unused(clock.now());
+    }
+}
+
 impl SecretReader {
     /// Begins to watch the metadata of all Secrets.
     pub fn start(client: ApiClient, store: Arc<Store>, watches: Arc<Watches>, clock: Arc<dyn Clock>) -> Self {
         let api = Arc::new(ApiType::secrets());
         let reason = "credentials, sensitive values and connection details";
-        let nobody: Arc<Listener> = Arc::new(|_| {});
-        let subscription = watches.subscribe(&api, reason, &nobody);
+        let slots = Arc::new(Mutex::new(Slots::default()));
+        let known = Arc::clone(&slots);
+        let listener: Arc<Listener> = Arc::new(move |change| {
+            if change.new.is_none() {
+                known.lock().remove(std::slice::from_ref(&change.key));
+            }
+        });
+        let subscription = watches.subscribe(&api, reason, &listener);
+        tokio::spawn(forget_in_time(Arc::downgrade(&slots), Arc::clone(&clock)));
         Self {
             client,
             store,
             watches,
             clock,
             api,
-            slots: Mutex::default(),
+            slots,
             _subscription: subscription,
         }
     }
@@ -229,16 +255,6 @@ impl SecretReader {
     fn slot(&self, key: &Key) -> Slot {
         let now = self.clock.now();
         let mut slots = self.slots.lock();
-        if slots
-            .swept
-            .is_none_or(|swept| now.duration_since(swept) > UNUSED / 4)
-        {
-            let unused = slots.by_key.iter();
-            let unused = unused.filter(|(_, used)| now.duration_since(used.at) >= UNUSED);
-            let unused: Vec<Key> = unused.map(|(key, _)| key.clone()).collect();
-            slots.remove(&unused);
-            slots.swept = Some(now);
-        }
         let used = slots.by_key.entry(key.clone()).or_insert_with(|| Used {
             slot: Slot::default(),
             at: now,
@@ -293,14 +309,106 @@ mod tests {
     use std::{
         convert::Infallible,
         sync::atomic::{AtomicUsize, Ordering},
-        time::Duration,
     };
 
+    use futures::{StreamExt, stream};
     use http::{Request, Response, StatusCode};
+    use http_body_util::StreamBody;
     use kube::client::Body;
+    use serde_json::{Value, json};
+    use tokio::sync::mpsc;
 
     use super::*;
     use crate::{client::DEADLINE, clock::SystemClock, metrics::Metrics};
+
+    /// Virtual time, which passes by itself while everything waits.
+    struct Virtual(tokio::time::Instant);
+
+    impl Clock for Virtual {
+        fn now(&self) -> Timestamp {
+            Timestamp::UNIX_EPOCH + self.0.elapsed()
+        }
+    }
+
+    const KEYS: &str = "/api/v1/namespaces/ns/secrets/keys";
+
+    fn metadata() -> Value {
+        json!({"name": "keys", "namespace": "ns", "uid": "u", "resourceVersion": "2"})
+    }
+
+    /// A reader of an API server that has one Secret, and whose watch says what it is given.
+    fn reader_of(lines: mpsc::UnboundedReceiver<Value>) -> SecretReader {
+        let lines = Arc::new(Mutex::new(Some(lines)));
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let lines = Arc::clone(&lines);
+            async move {
+                let frame =
+                    |line: Value| Ok::<_, Infallible>(http_body::Frame::data(format!("{line}\n").into()));
+                if request.uri().path() == KEYS {
+                    let secret = json!({"metadata": metadata(), "data": {"token": "Y2FuYXJ5"}});
+                    let all = stream::once(async move { frame(secret) });
+                    return Ok::<_, Infallible>(Response::new(StreamBody::new(all.boxed())));
+                }
+                let lines = lines
+                    .lock()
+                    .take()
+                    .filter(|_| request.uri().path().ends_with("/secrets"));
+                let Some(lines) = lines else {
+                    return std::future::pending().await;
+                };
+                let lines = stream::unfold(lines, async move |mut lines| {
+                    let line = lines.recv().await?;
+                    Some((frame(line), lines))
+                });
+                Ok(Response::new(StreamBody::new(lines.boxed())))
+            }
+        });
+        let metrics = Arc::new(Metrics::new());
+        let kube = kube::Client::new(service, "default");
+        let client = ApiClient::new(kube, Arc::clone(&metrics), DEADLINE);
+        let (store, clock) = (
+            Arc::new(Store::default()),
+            Arc::new(Virtual(tokio::time::Instant::now())),
+        );
+        let watches = Watches::start(
+            client.clone(),
+            Arc::clone(&store),
+            Arc::clone(&clock) as _,
+            metrics,
+        );
+        SecretReader::start(client, store, Arc::new(watches), clock)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_data_of_a_deleted_secret_is_forgotten() {
+        let (send, lines) = mpsc::unbounded_channel();
+        let reader = reader_of(lines);
+        let end = json!({"resourceVersion": "2", "annotations": {"k8s.io/initial-events-end": "true"}});
+        send.send(json!({"type": "ADDED", "object": {"metadata": metadata()}}))
+            .unwrap();
+        send.send(json!({"type": "BOOKMARK", "object": {"metadata": end}}))
+            .unwrap();
+        let kept = Arc::downgrade(&reader.read("ns", "keys").await.unwrap());
+        assert!(kept.upgrade().is_some());
+        let mut gone = metadata();
+        gone["resourceVersion"] = json!("3");
+        send.send(json!({"type": "DELETED", "object": {"metadata": gone}}))
+            .unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(kept.upgrade().is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn data_that_nobody_asks_for_is_forgotten_as_time_passes() {
+        let (_send, lines) = mpsc::unbounded_channel();
+        let reader = reader_of(lines);
+        let kept = Arc::downgrade(&reader.read("ns", "keys").await.unwrap());
+        tokio::time::sleep(Duration::from_mins(14)).await;
+        assert!(kept.upgrade().is_some(), "it may be asked for again");
+        tokio::time::sleep(Duration::from_mins(7)).await;
+        assert!(kept.upgrade().is_none());
+        assert_eq!(reader.slots.lock().kept, 0);
+    }
 
     #[test]
     fn the_data_that_is_kept_is_bounded() {

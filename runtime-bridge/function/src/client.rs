@@ -26,6 +26,7 @@ use crate::{
     metrics::FunctionMetrics,
     observed::EncodedObserved,
     response_cache::{ResponseCache, Unreadable},
+    texts,
 };
 
 /// Opens the channels to an endpoint. Nothing is sent by it.
@@ -148,17 +149,20 @@ impl Client {
         &self,
         function: &str,
         connection: &Connection,
-        request: EncodedRequest,
+        request: &RunRequest,
+        encoded: EncodedRequest,
         deadline: Timestamp,
     ) -> Result<RunResponse, FunctionFailure> {
         let admitted = connection.watched.admit()?;
-        let key = key(function, connection, &request);
+        let sent = Sent {
+            request,
+            key: key(function, connection, &encoded),
+            encoded,
+        };
         let target = connection.endpoint.to_string();
         self.options.metrics.sent(function, &target);
         let began = Instant::now();
-        let response = self
-            .answer(function, connection, admitted, key, request, deadline)
-            .await;
+        let response = self.answer(function, connection, admitted, sent, deadline).await;
         self.options
             .metrics
             .ended(function, &target, &response, began.elapsed());
@@ -170,11 +174,12 @@ impl Client {
         function: &str,
         connection: &Connection,
         admitted: Admitted<'_>,
-        key: CacheKey,
-        request: EncodedRequest,
+        sent: Sent<'_>,
         deadline: Timestamp,
     ) -> Result<RunResponse, FunctionFailure> {
-        let answered = connection.call(request, deadline).await;
+        let answered = connection.call(sent.encoded, deadline).await;
+        // Before anything else: while the function is held, other runs are told the failure, too.
+        let answered = answered.map_err(|failure| texts::of_failure(sent.request, failure));
         let signal = Signal::of(&answered);
         let is_missed = matches!(signal, Signal::Missed(_));
         self.report(function, connection, admitted.end(signal));
@@ -186,15 +191,19 @@ impl Client {
             _ => failure,
         })?;
         let kept = (self.options.keeps_responses && has_ttl(&answered)).then(|| answered.encode_to_vec());
-        let response = decode::response(answered)?;
+        let response =
+            decode::response(answered).map_err(|failure| texts::of_failure(sent.request, failure))?;
         if let Some(kept) = kept {
             let (bytes, began) = (kept.len(), Instant::now());
-            if self.kept.put(key, kept.into(), &response, (self.options.now)()) {
+            if self
+                .kept
+                .put(sent.key, kept.into(), &response, (self.options.now)())
+            {
                 self.options.metrics.kept(function, bytes, began.elapsed());
             }
             self.options.metrics.removed(self.kept.take_removed());
         }
-        Ok(response)
+        Ok(texts::of_response(sent.request, response))
     }
 
     fn report(&self, function: &str, connection: &Connection, transition: Transition) {
@@ -216,6 +225,13 @@ impl Client {
             }
         }
     }
+}
+
+/// What one call sends.
+struct Sent<'a> {
+    request: &'a RunRequest,
+    key: CacheKey,
+    encoded: EncodedRequest,
 }
 
 fn key(function: &str, connection: &Connection, request: &EncodedRequest) -> CacheKey {
@@ -244,22 +260,22 @@ impl Functions for Client {
             let left = self.left(deadline).ok_or(FunctionFailure::OutOfTime)?;
             let mut encoded = None;
             if self.kept.knows(function, &connection.endpoint) {
-                let request = self.encode(request)?;
+                let known = self.encode(request)?;
                 let began = Instant::now();
                 let kept = self
                     .kept
-                    .get(&key(function, &connection, &request), (self.options.now)());
+                    .get(&key(function, &connection, &known), (self.options.now)());
                 self.options.metrics.read(function, began.elapsed());
                 self.options.metrics.removed(self.kept.take_removed());
                 match kept {
                     Ok(Some(kept)) => {
                         self.options.metrics.hit(function);
-                        return Ok(kept);
+                        return Ok(texts::of_response(request, kept));
                     }
                     Ok(None) => {}
                     Err(Unreadable) => self.options.metrics.unreadable(function),
                 }
-                encoded = Some(request);
+                encoded = Some(known);
             }
             if let Some(held) = connection.watched.rejection() {
                 return Err(held);
@@ -283,7 +299,7 @@ impl Functions for Client {
             if self.options.keeps_responses {
                 self.options.metrics.missed(function);
             }
-            let response = self.call(function, &connection, encoded, deadline).await;
+            let response = self.call(function, &connection, request, encoded, deadline).await;
             drop(place);
             return response;
         }

@@ -17,6 +17,7 @@ mod news;
 mod observed;
 mod random;
 mod response_cache;
+mod texts;
 
 pub use client::{Client, Connect, Options};
 pub use connection::{CALL_TIMEOUT, PLACES};

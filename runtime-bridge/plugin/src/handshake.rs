@@ -27,7 +27,7 @@ use tonic_health::pb::{
 
 use crate::{
     CONTRACT_VERSION,
-    kind::{self, InvalidInfo},
+    kind::{self, InvalidInfo, Weight},
     send::{MOST_RECEIVED, identify},
     state::{RejectedKind, Served},
 };
@@ -225,7 +225,7 @@ impl Handshake {
 
     /// Every kind, fetched where `known` does not have it.
     async fn kinds(&self, info: PluginInfo, known: Option<&Served>) -> Result<Served, HandshakeError> {
-        let received = AtomicUsize::new(0);
+        let received = Received::default();
         let summaries = self.summaries(&received).await?;
         let fetched: Vec<Fetched> = stream::iter(summaries)
             .map(|(resource_type, digest)| self.kind(resource_type, digest, known, &received))
@@ -236,10 +236,14 @@ impl Handshake {
             info,
             kinds: Vec::new(),
             refused: Vec::new(),
+            weights: BTreeMap::new(),
         };
         for one in fetched {
             match one {
-                Ok(kind) => served.kinds.push(kind),
+                Ok((kind, weight)) => {
+                    served.weights.insert(kind.resource_type.clone(), weight);
+                    served.kinds.push(kind);
+                }
                 Err(refused) => served.refused.push(refused),
             }
         }
@@ -251,10 +255,7 @@ impl Handshake {
     }
 
     /// Lists every page of the published kinds, as their digests by type.
-    async fn summaries(
-        &self,
-        received: &AtomicUsize,
-    ) -> Result<BTreeMap<ResourceType, String>, HandshakeError> {
+    async fn summaries(&self, received: &Received) -> Result<BTreeMap<ResourceType, String>, HandshakeError> {
         const METHOD: &str = "ListResourceKinds";
         let mut summaries = BTreeMap::new();
         let mut page_token = String::new();
@@ -267,7 +268,11 @@ impl Handshake {
             let page = answer
                 .map_err(|status| self.failed(METHOD, &status))?
                 .into_inner();
-            self.count(METHOD, received, &page)?;
+            let weight = Weight {
+                bytes: page.encoded_len(),
+                values: 0,
+            };
+            self.count(METHOD, received, weight)?;
             let page =
                 KindPage::try_from(page).map_err(|violation| self.invalid(METHOD, violation.to_string()))?;
             for (resource_type, digest) in page.kinds {
@@ -292,9 +297,14 @@ impl Handshake {
         resource_type: ResourceType,
         digest: String,
         known: Option<&Served>,
-        received: &AtomicUsize,
+        received: &Received,
     ) -> Result<Fetched, HandshakeError> {
+        const METHOD: &str = "GetResourceKind";
         if let Some(known) = known.and_then(|served| find(served, &resource_type, &digest)) {
+            // It is kept, and counts as if it had been said again.
+            if let Ok((_, weight)) = &known {
+                self.count(METHOD, received, *weight)?;
+            }
             return Ok(known);
         }
         let request = bounded(GetResourceKindRequest {
@@ -302,11 +312,12 @@ impl Handshake {
         });
         let answer = self.client().get_resource_kind(request).await;
         let answer = answer
-            .map_err(|status| self.failed("GetResourceKind", &status))?
+            .map_err(|status| self.failed(METHOD, &status))?
             .into_inner();
-        self.count("GetResourceKind", received, &answer)?;
+        let weight = kind::weight(&answer);
+        self.count(METHOD, received, weight)?;
         Ok(kind::kind(answer, &resource_type, &digest)
-            .map(Arc::new)
+            .map(|kind| (Arc::new(kind), weight))
             .map_err(|why| RejectedKind {
                 resource_type,
                 digest,
@@ -315,18 +326,19 @@ impl Handshake {
     }
 
     /// Adds up what was received.
-    fn count(
-        &self,
-        method: &'static str,
-        received: &AtomicUsize,
-        answer: &impl Message,
-    ) -> Result<(), HandshakeError> {
-        let size = answer.encoded_len();
-        if received.fetch_add(size, Ordering::Relaxed) + size > limits::HANDSHAKE {
-            let why = format!("more than {} MiB in all", limits::HANDSHAKE >> 20);
-            return Err(self.invalid(method, why));
-        }
-        Ok(())
+    fn count(&self, method: &'static str, received: &Received, weight: Weight) -> Result<(), HandshakeError> {
+        let all = |sum: &AtomicUsize, more| sum.fetch_add(more, Ordering::Relaxed) + more;
+        let why = if all(&received.bytes, weight.bytes) > limits::HANDSHAKE {
+            format!("more than {} MiB in all", limits::HANDSHAKE >> 20)
+        } else if all(&received.values, weight.values) > limits::HANDSHAKE_VALUES {
+            format!(
+                "more than {} values in the schemas and examples of all kinds",
+                limits::HANDSHAKE_VALUES
+            )
+        } else {
+            return Ok(());
+        };
+        Err(self.invalid(method, why))
     }
 
     fn client(&self) -> PluginServiceClient<Guarded> {
@@ -373,7 +385,14 @@ impl Handshake {
     }
 }
 
-type Fetched = Result<Arc<bridge_core::kind::Kind>, RejectedKind>;
+/// What all answers together hold.
+#[derive(Default)]
+struct Received {
+    bytes: AtomicUsize,
+    values: AtomicUsize,
+}
+
+type Fetched = Result<(Arc<bridge_core::kind::Kind>, Weight), RejectedKind>;
 
 fn find(served: &Served, resource_type: &ResourceType, digest: &str) -> Option<Fetched> {
     let kind = served
@@ -386,8 +405,11 @@ fn find(served: &Served, resource_type: &ResourceType, digest: &str) -> Option<F
             .iter()
             .find(|refused| refused.resource_type == *resource_type && refused.digest == digest)
     };
-    kind.map(|kind| Ok(Arc::clone(kind)))
-        .or_else(|| refused().map(|refused| Err(refused.clone())))
+    kind.map(|kind| {
+        let weight = served.weights.get(resource_type).copied();
+        Ok((Arc::clone(kind), weight.unwrap_or_default()))
+    })
+    .or_else(|| refused().map(|refused| Err(refused.clone())))
 }
 
 fn bounded<T>(message: T) -> Request<T> {

@@ -10,13 +10,12 @@ mod handshake;
 mod kind;
 mod observer;
 mod random;
-pub mod secrets;
 mod send;
 mod state;
 mod status;
 mod supervision;
 
-pub use bridge_transport::{Endpoint, EndpointError, Now, TlsFiles};
+pub use bridge_transport::{Endpoint, EndpointError, Now, TlsFiles, secrets};
 pub use call::Plugin;
 pub use handshake::HandshakeError;
 pub use observer::{CallObserver, CallRecord, Unobserved};

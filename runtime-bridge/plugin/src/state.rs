@@ -1,10 +1,12 @@
 //! What is known of a plugin.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_core::kind::{Kind, PluginInfo, ResourceType};
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
+
+use crate::kind::Weight;
 
 /// What a plugin serves, and whether it answers.
 #[derive(Debug, Clone)]
@@ -30,6 +32,8 @@ pub struct Served {
     pub kinds: Vec<Arc<Kind>>,
     /// Kinds whose publication breaks the contract: they are left out, the others are served.
     pub refused: Vec<RejectedKind>,
+    /// Of each of the kinds.
+    pub(crate) weights: BTreeMap<ResourceType, Weight>,
 }
 
 /// A kind whose publication breaks the contract.

@@ -7,7 +7,7 @@ use bridge_transport::{Endpoint, Now, TlsFiles};
 use jiff::Timestamp;
 use tokio::{
     sync::{Notify, watch},
-    time::sleep,
+    time::{Instant, sleep, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -53,6 +53,37 @@ impl Options {
 /// After so many questions in a row without an answer, the connection is replaced.
 const RENEW_AFTER: u32 = 3;
 
+/// After a question because of a call, the next such question waits at least so long.
+const RECHECK_AFTER: Duration = Duration::from_secs(1);
+
+/// When a call may cause the next question: a plugin that fails each of them, and each time says that it is another process, is not asked for
+/// all its kinds each time.
+struct RecheckPace {
+    not_before: Instant,
+    pause: Duration,
+}
+
+impl RecheckPace {
+    fn new(now: Instant) -> Self {
+        Self {
+            not_before: now,
+            pause: RECHECK_AFTER / 2,
+        }
+    }
+
+    /// A call causes a question now. The pause grows until none was caused for as long again.
+    fn caused(&mut self, now: Instant, longest: Duration) {
+        let was_calm = now > self.not_before + self.pause;
+        let longest = longest.max(RECHECK_AFTER);
+        self.pause = if was_calm {
+            RECHECK_AFTER
+        } else {
+            (self.pause * 2).min(longest)
+        };
+        self.not_before = now + self.pause;
+    }
+}
+
 /// Keeps the state of one plugin up to date while it runs.
 pub struct Supervision {
     pub(crate) handshake: Handshake,
@@ -63,17 +94,20 @@ pub struct Supervision {
 }
 
 impl Supervision {
-    /// Runs until the token is cancelled. It asks at intervals, at once when a call found the connection broken, and with
-    /// backoff while there is no answer.
+    /// Runs until the token is cancelled. It asks at intervals, at once when a call found the connection broken, unless calls do so again and
+    /// again, and with backoff while there is no answer.
     pub async fn run(self, stop: CancellationToken) {
         let mut misses = 0_u32;
+        let mut pace = RecheckPace::new(Instant::now());
         loop {
             let wait = self.pause(misses);
             tokio::select! {
                 // In a fixed order, so that a simulation repeats itself.
                 biased;
                 () = stop.cancelled() => return,
-                () = self.recheck.notified(), if misses == 0 => {}
+                () = self.recheck_from(pace.not_before), if misses == 0 => {
+                    pace.caused(Instant::now(), self.check_every);
+                }
                 () = sleep(wait) => {}
             }
             let answered = tokio::select! {
@@ -91,6 +125,11 @@ impl Supervision {
                 }
             }
         }
+    }
+
+    async fn recheck_from(&self, not_before: Instant) {
+        self.recheck.notified().await;
+        sleep_until(not_before).await;
     }
 
     /// A connection to a machine that is down may seem alive for many minutes, and a certificate may have been renewed.
@@ -162,5 +201,28 @@ impl Supervision {
             }
             ConnectionStatus::Down { .. } => false,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_that_calls_cause_come_less_and_less_often() {
+        let begun = Instant::now();
+        let longest = Duration::from_secs(10);
+        let mut pace = RecheckPace::new(begun);
+        assert_eq!(pace.not_before, begun, "the first comes at once");
+        let mut pauses = Vec::new();
+        for _ in 0..6 {
+            let now = pace.not_before;
+            pace.caused(now, longest);
+            pauses.push((pace.not_before - now).as_secs());
+        }
+        assert_eq!(pauses, [1, 2, 4, 8, 10, 10]);
+        let calm = pace.not_before + longest + Duration::from_secs(1);
+        pace.caused(calm, longest);
+        assert_eq!(pace.not_before - calm, RECHECK_AFTER);
     }
 }

@@ -36,7 +36,7 @@ pub use self::{
 };
 use self::{election::ElectionArgs, plugin_source::PluginSource, served_compositions::ServedCompositions};
 use crate::{
-    admin::{self, BindError, DebugAccess},
+    admin::{self, Authorization, BindError, DebugAccess},
     cluster::ClusterArgs,
     compositions::CompositionArgs,
     definitions::CrdMode,
@@ -163,16 +163,16 @@ pub struct BehaviourArgs {
         default_value = admin::DEFAULT_ADDRESS
     )]
     pub admin_address: SocketAddr,
-    /// Answer /debug/state and /debug/objects to whoever reaches the admin address, and not over loopback alone. They tell of the objects of
-    /// all namespaces.
+    /// Answer /debug/state and /debug/objects not over loopback alone, but also for a bearer token whose user the API server allows to get that
+    /// path (nonResourceURLs). They tell of the objects of all namespaces.
     #[arg(long, env = "CROSSBRIDGE_DEBUG_REMOTE")]
     pub debug_remote: bool,
 }
 
 impl BehaviourArgs {
-    fn debug_access(&self) -> DebugAccess {
+    fn debug_access(&self, authorization: &Arc<Authorization>) -> DebugAccess {
         if self.debug_remote {
-            DebugAccess::Everyone
+            DebugAccess::Authorized(Arc::clone(authorization))
         } else {
             DebugAccess::Loopback
         }
@@ -242,10 +242,11 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     let metrics = Arc::new(Metrics::new());
     let calls = CallMetrics::new(&metrics);
     let bridge = Arc::new(Introspection::new(&metrics, &calls));
+    let authorization = Arc::new(Authorization::default());
     tokio::spawn(admin::serve(
         listener,
         Arc::clone(&bridge) as _,
-        args.behaviour.debug_access(),
+        args.behaviour.debug_access(&authorization),
         background.clone(),
     ));
 
@@ -267,6 +268,7 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
         connected = connecting => connected?,
     };
     let ((), (clients, identity)) = connected;
+    authorization.connected(clients.write.clone());
     let (elector, leadership) = args.election.begin(&clients, &args.cluster)?;
     bridge.set_leadership(&leadership);
     let led = CancellationToken::new();

@@ -1,8 +1,11 @@
 //! A plugin as a source of kinds.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
-use bridge_core::{back_off::BackoffPolicy, kind::Kind};
+use bridge_core::{back_off::BackoffPolicy, kind::Kind, limits};
 use bridge_engine::{
     config::{
         ConfigCheck, ConfigOptions, ConfigPolicy, ConfigResolver, ConfigUsage, LocalHost, keep_while_used,
@@ -54,6 +57,8 @@ struct ConnectedSource {
     seen: Option<Arc<Served>>,
     /// As it was published then.
     published: Option<Published>,
+    /// Of all CRDs that it ever had. Nobody removes one from the cluster.
+    names: HashSet<String>,
     /// Keeps its configs, which are named after it, while they are used.
     usage: Option<(String, ConfigUsage)>,
 }
@@ -121,6 +126,7 @@ impl ConnectedSource {
             pace: ChangePace::default(),
             seen: None,
             published: None,
+            names: HashSet::new(),
             usage: None,
         }
     }
@@ -233,7 +239,9 @@ impl ConnectedSource {
                         "the plugin publishes something else"
                     );
                 }
-                self.publish(served, former)
+                let mut published = self.publish(served, former);
+                published.admit(&mut self.names);
+                published
             }
         };
         let wanted = published.wanted();
@@ -259,12 +267,34 @@ impl ConnectedSource {
 }
 
 impl Published {
+    /// A plugin that publishes other kinds again and again fills the cluster with no more CRDs than this.
+    fn admit(&mut self, names: &mut HashSet<String>) {
+        let rejected = &mut self.rejected;
+        self.kinds.retain(|kind| {
+            let is_admitted = admit(names, kind.crd_name());
+            if !is_admitted {
+                rejected.push((kind.name.clone(), TOO_MANY_NAMES.to_owned()));
+            }
+            is_admitted
+        });
+    }
+
     fn wanted(&self) -> Wanted {
         Wanted {
             kinds: self.kinds.clone(),
             rejected: self.rejected.clone(),
         }
     }
+}
+
+const TOO_MANY_NAMES: &str = "the plugin has published more than 1024 kinds since the bridge began: only a restart of the bridge lets it serve others";
+
+fn admit(names: &mut HashSet<String>, name: &str) -> bool {
+    let is_admitted = names.contains(name) || names.len() < limits::DEFINITIONS;
+    if is_admitted {
+        names.insert(name.to_owned());
+    }
+    is_admitted
 }
 
 /// Until the plugin serves something that was not seen. Nothing is compared: a handshake that brings the same again is sorted out when it is taken
@@ -293,6 +323,15 @@ mod tests {
     use futures::FutureExt;
 
     use super::*;
+
+    #[test]
+    fn no_more_names_are_admitted_than_two_plugins_may_have_kinds() {
+        let mut names = HashSet::new();
+        let admitted = (0..10_000).filter(|n| admit(&mut names, &n.to_string())).count();
+        assert_eq!(admitted, limits::DEFINITIONS);
+        assert!(admit(&mut names, "0"), "a former one comes back");
+        assert!(TOO_MANY_NAMES.contains(&limits::DEFINITIONS.to_string()));
+    }
 
     /// What cannot be compared.
     struct Publication;

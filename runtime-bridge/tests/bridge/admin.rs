@@ -4,7 +4,7 @@ use std::{path::Path, sync::mpsc, time::Duration};
 
 use bridge_control_plane::process::{Output, Process, Spawn};
 use http_body_util::{BodyExt, Empty};
-use hyper::{Request, body::Bytes, client::conn::http1};
+use hyper::{Request, body::Bytes, client::conn::http1, http::request};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::{
@@ -65,10 +65,20 @@ impl Bridge {
 
     /// Requests the path, and returns status code and body.
     pub async fn get(&self, path: &str) -> (u16, String) {
+        self.request(Request::get(path)).await
+    }
+
+    /// Likewise, with a bearer token.
+    pub async fn get_as(&self, path: &str, token: &str) -> (u16, String) {
+        self.request(Request::get(path).header("authorization", format!("Bearer {token}")))
+            .await
+    }
+
+    async fn request(&self, request: request::Builder) -> (u16, String) {
         let stream = TcpStream::connect(&self.address).await.unwrap();
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
         let connection = tokio::spawn(connection);
-        let request = Request::get(path)
+        let request = request
             .header("host", &self.address)
             .body(Empty::<Bytes>::new())
             .unwrap();

@@ -153,3 +153,39 @@ fn every_container_is_limited_and_no_network_reaches_more_than_it_needs() {
         assert!(ingress[0]["from"].is_array(), "{file}");
     }
 }
+
+/// With what stands in comments and is YAML, and not prose.
+fn with_options(text: &str) -> String {
+    let shown = |line: &str| {
+        let (indent, rest) = line.split_at_checked(line.find('#')?)?;
+        let option = rest.strip_prefix("# ")?;
+        let first = option.split_whitespace().next()?;
+        let is_yaml = indent.trim().is_empty() && (first.ends_with(':') || first.starts_with('-'));
+        is_yaml.then(|| format!("{indent}{option}"))
+    };
+    let lines = text
+        .lines()
+        .map(|line| shown(line).unwrap_or_else(|| line.to_owned()));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn api_servers_reach_the_webhook_where_it_is_turned_on() {
+    let text = with_options(MANIFESTS[1].1);
+    let all = documents(&text);
+    let of_kind = |kind: &str| all.iter().find(|one| one["kind"] == kind).unwrap();
+    let port = &of_kind("Service")["spec"]["ports"][0]["targetPort"];
+    let pod = pod(&text);
+    let bridge = containers(&pod)
+        .into_iter()
+        .find(|container| container["name"] == BRIDGE)
+        .unwrap();
+    assert!(items(&bridge["ports"]).any(|one| one["name"] == *port), "{port}");
+    let open = items(&of_kind("NetworkPolicy")["spec"]["ingress"])
+        .find(|rule| items(&rule["ports"]).any(|one| one["port"] == *port))
+        .unwrap();
+    assert!(
+        open.get("from").is_none(),
+        "no selector names an API server: {open}"
+    );
+}

@@ -7,6 +7,7 @@ mod cluster;
 mod compositions;
 mod compositions_rights;
 mod compositions_trace;
+mod debug;
 mod deployment;
 mod dev;
 mod function_certs;

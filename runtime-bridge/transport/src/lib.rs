@@ -1,4 +1,5 @@
-//! What the bridge's gRPC clients share: where a server listens, the channel to it, and that nothing is sent after its deadline.
+//! What the bridge's gRPC clients share: where a server listens, the channel to it, that nothing is sent after its deadline, and that no secret
+//! comes back in a text.
 
 mod addresses;
 mod channel;
@@ -8,6 +9,7 @@ mod guard;
 mod large;
 mod peer;
 mod route;
+pub mod secrets;
 pub mod status;
 mod tls;
 

@@ -26,11 +26,11 @@ class Authority:
     def _read(self, name):
         return Path(self._folder.name, name).read_bytes()
 
-    def signed(self):
+    def signed(self, names="DNS:localhost"):
         folder = self._folder.name
         new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
         openssl("req", *new, "-subj", "/CN=localhost", "-keyout", "one.key", "-out", "one.csr", folder=folder)
-        Path(folder, "one.ext").write_text("subjectAltName=DNS:localhost")
+        Path(folder, "one.ext").write_text(f"subjectAltName={names}")
         signing = ["-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "one.ext"]
         openssl("x509", "-req", "-in", "one.csr", *signing, "-out", "one.crt", folder=folder)
         return Signed(self._read("one.crt"), self._read("one.key"))

@@ -184,8 +184,47 @@ def test_tls_needs_certificates_on_both_sides_and_follows_its_files(tmp_path):
     assert said.count("the TLS files were read anew") == 1
 
 
-def test_a_name_of_clients_that_cannot_be_checked_is_not_passed_over():
-    with process("https://127.0.0.1:0", PROVIDER_PLUGIN_TLS_CLIENT_NAME="bridge.example.org") as running:
+def test_a_client_bears_the_name_that_is_set(tmp_path):
+    ours = Authority()
+    signed = ours.signed()
+    files = {"cert": signed.certificate, "key": signed.key, "ca": ours.certificate}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    environment = {f"PROVIDER_PLUGIN_TLS_{name.upper()}": str(tmp_path / name) for name in files}
+    cases = [
+        ("bridge.example.org", "DNS:other.example.org,DNS:Bridge.example.org", True),
+        ("bridge.example.org", "DNS:*.example.org", True),
+        ("bridge.example.org", "DNS:other.example.org", False),
+        ("bridge.example.org", "DNS:*.bridge.example.org", False),
+        # Neither is a name of a host.
+        ("bridge.example.org", "URI:https://bridge.example.org", False),
+        ("localhost", "IP:127.0.0.2", False),
+        ("127.0.0.2", "IP:127.0.0.2", True),
+        ("127.0.0.2", "DNS:localhost,IP:127.0.0.1", False),
+    ]
+    for name, names, is_served in cases:
+        port = free_port()
+        with process(f"https://127.0.0.1:{port}", PROVIDER_PLUGIN_TLS_CLIENT_NAME=name, **environment) as running:
+            credentials = client(ours, ours.signed(names))
+            with grpc.secure_channel(f"localhost:{port}", credentials, [("grpc.use_local_subchannel_pool", 1)]) as channel:
+                if is_served:
+                    assert info(channel).name == "vectors.example.org"
+                    status = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=LIMIT).status
+                    assert status == health_pb2.HealthCheckResponse.SERVING
+                    watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(), timeout=LIMIT)
+                    assert next(watch).status == health_pb2.HealthCheckResponse.SERVING
+                else:
+                    with pytest.raises(grpc.RpcError) as refused:
+                        info(channel)
+                    assert refused.value.code() == grpc.StatusCode.UNAUTHENTICATED
+                    with pytest.raises(grpc.RpcError):
+                        next(health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(), timeout=LIMIT))
+            running.send_signal(signal.SIGTERM)
+            assert ended(running)[0] == 0
+
+
+def test_a_name_of_clients_that_is_none_ends_the_process():
+    with process("https://127.0.0.1:0", PROVIDER_PLUGIN_TLS_CLIENT_NAME="not a name") as running:
         code, said = ended(running)
     assert code == 1
-    assert "PROVIDER_PLUGIN_TLS_CLIENT_NAME cannot be checked" in said
+    assert "PROVIDER_PLUGIN_TLS_CLIENT_NAME is neither" in said

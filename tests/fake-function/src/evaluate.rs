@@ -49,7 +49,14 @@ fn run(program: &Program, request: &RunRequest) -> RunResponse {
     if let Some(status) = &program.status {
         set_status(desired.composite.get_or_insert_default(), status);
     }
+    let normal = |message: &String| RunResult {
+        severity: Severity::Normal,
+        message: message.clone(),
+        reason: None,
+        target: ResultTarget::Composite,
+    };
     RunResponse {
+        results: program.messages.iter().map(normal).collect(),
         ttl: program.ttl_seconds.map(Duration::from_secs),
         desired,
         context: request.context.clone(),

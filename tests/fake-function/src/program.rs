@@ -18,6 +18,9 @@ pub struct Program {
     /// Desired status of the composite resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Map<String, Value>>,
+    /// Results of severity `Normal`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
     /// For how long the response is good.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_seconds: Option<u64>,

@@ -14,7 +14,7 @@ use bridge_e2e::{Cluster, binary, condition, eventually, is_ready, is_synced};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kube::{
     Api, Client,
-    api::{DynamicObject, ListParams, PostParams},
+    api::{DeleteParams, DynamicObject, ListParams, PostParams},
     core::{ApiResource, GroupVersionKind},
 };
 use serde_json::{Value, json};
@@ -27,6 +27,9 @@ use crate::{GROUP, HOSTILE, HostilePlugin, MINE, Neighbours};
 
 /// Objects of the good plugin.
 pub const GOOD: usize = 50;
+
+/// A bridge that is asked to stop has ended before this, as it lets calls end for a minute.
+const STOP_WITHIN: Duration = Duration::from_secs(90);
 
 /// The secret that the hostile ones are told, or send on; it must be told nowhere.
 pub const CANARY: &str = "canary-4f1c-that-nobody-tells";
@@ -207,6 +210,17 @@ impl Scene {
         .await;
     }
 
+    /// Deletes an object, which may stay until its finalizers are gone.
+    ///
+    /// # Panics
+    /// If the API server rejects it.
+    pub async fn delete(&self, group: &str, version: &str, kind: &str, namespace: &str, name: &str) {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        let api: Api<DynamicObject> = Api::namespaced_with(self.client(), namespace, &resource);
+        let deleted = api.delete(name, &DeleteParams::default()).await;
+        deleted.unwrap_or_else(|error| panic!("{kind} {name}: {error}"));
+    }
+
     /// A namespace of that name, with a Secret `keys` that holds the canary.
     ///
     /// # Panics
@@ -312,6 +326,19 @@ impl Scene {
         eventually(&format!("all {kind} of {namespace} say {says:?}"), all_say_so).await;
     }
 
+    /// Waits until no object of a kind is left in a namespace.
+    ///
+    /// # Panics
+    /// If there still is one after a while.
+    pub async fn until_none(&self, group: &str, kind: &str, namespace: &str) {
+        eventually(&format!("no {kind} is left in {namespace}"), async || {
+            let all = self.list(group, "v1alpha1", kind).await;
+            let mut all = all["items"].as_array().into_iter().flatten();
+            !all.any(|object| object["metadata"]["namespace"] == namespace)
+        })
+        .await;
+    }
+
     /// A page of the admin endpoint: its status and text; `None`: no answer within ten seconds.
     pub async fn admin(&self, path: &str) -> Option<(u16, String)> {
         let client = reqwest::Client::builder()
@@ -353,6 +380,11 @@ impl Scene {
             self.logged().contains(part)
         })
         .await;
+    }
+
+    /// Asks the bridge to stop; its exit code.
+    pub async fn stop(&self) -> Option<i32> {
+        self.bridge.stop(STOP_WITHIN).await.code()
     }
 
     pub(crate) fn last_lines(&self) -> String {

@@ -49,6 +49,9 @@ const AGAIN: SignedDuration = SignedDuration::from_secs(5);
 /// Within this, all objects of some kinds are listed, page by page.
 const LIST_WITHIN: Duration = Duration::from_mins(1);
 
+/// Between looking for what nobody asked for in a while.
+const FORGET_EVERY: Duration = Duration::from_mins(5);
+
 /// What is to be done about one config.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum InUseStep {
@@ -138,12 +141,24 @@ pub fn keep_while_used(
             reason: format!("configs of {plugin}"),
         })
     });
-    let following = tokio::spawn(Arc::clone(&users).follow_definitions());
+    let following = tokio::spawn(futures::future::join(
+        Arc::clone(&users).follow_definitions(),
+        forget_in_time(Arc::clone(&checks)),
+    ));
     ConfigUsage {
         _configs: configs.into(),
         users,
         checks,
         following: following.abort_handle(),
+    }
+}
+
+/// Configs of which nobody speaks any more hold their credentials no longer than this lets them.
+async fn forget_in_time(checks: Arc<CurrentCheck>) -> std::convert::Infallible {
+    loop {
+        tokio::time::sleep(FORGET_EVERY).await;
+        let check = Arc::clone(&checks.read());
+        check.forget_unused();
     }
 }
 
@@ -160,6 +175,8 @@ struct InUse {
 impl Reconcile for InUse {
     async fn reconcile(&self, key: &Key, _: ReconcileRequest) -> Next {
         let Some(config) = self.store.get(key) else {
+            let check = Arc::clone(&self.checks.read());
+            check.forget(key);
             return Next::idle();
         };
         let mut next = self.keep(key, &config).await;

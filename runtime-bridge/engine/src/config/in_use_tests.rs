@@ -1,4 +1,10 @@
-use std::{convert::Infallible, sync::Mutex};
+use std::{
+    convert::Infallible,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use bridge_core::{kind::ResourceType, watch_plan::GroupKind};
 use futures::{StreamExt, stream};
@@ -17,13 +23,25 @@ use crate::{
     metrics::Metrics,
 };
 
-/// The check is tested with the resolver.
-struct NoCheck;
+/// The check is tested with the resolver. It notes what is to be forgotten.
+#[derive(Default)]
+struct NoCheck {
+    forgotten: Mutex<Vec<Key>>,
+    swept: AtomicUsize,
+}
 
 #[async_trait]
 impl ConfigCheck for NoCheck {
     async fn check(&self, _: &Arc<Object>) -> Option<Timestamp> {
         None
+    }
+
+    fn forget(&self, config: &Key) {
+        self.forgotten.lock().unwrap().push(config.clone());
+    }
+
+    fn forget_unused(&self) {
+        self.swept.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -154,6 +172,26 @@ fn engine(things_found: Value, after: Duration) -> (Engine, Arc<Mutex<Vec<Value>
     (engine, written)
 }
 
+fn in_use(engine: &Engine, users: Arc<ConfigUsers>, check: Arc<NoCheck>) -> InUse {
+    InUse {
+        users,
+        checks: Arc::new(RwLock::new(check)),
+        store: Arc::clone(&engine.store),
+        writer: engine.writer.clone(),
+        events: Arc::clone(&engine.events),
+        clock: Arc::clone(&engine.clock),
+    }
+}
+
+fn pass() -> ReconcileRequest {
+    ReconcileRequest {
+        priority: Priority::UserChange,
+        started: Timestamp::UNIX_EPOCH,
+        deadline: Timestamp::MAX,
+        consecutive_failures: 0,
+    }
+}
+
 /// A reconcile of a config with its finalizer, which nothing that was watched refers to; the replacements of the config, and how long it took.
 async fn replacements(
     kinds: usize,
@@ -167,30 +205,17 @@ async fn replacements(
     engine.store.observe_read(Arc::clone(&config));
     let users = Arc::new(ConfigUsers::new(&engine, "example.org"));
     users.publish(things(kinds));
-    let in_use = InUse {
-        users,
-        checks: Arc::new(RwLock::new(Arc::new(NoCheck))),
-        store: Arc::clone(&engine.store),
-        writer: engine.writer.clone(),
-        events: Arc::clone(&engine.events),
-        clock: Arc::clone(&engine.clock),
-    };
+    let in_use = in_use(&engine, users, Arc::default());
     let mut definitions = engine.watches.served_changes();
     while engine.watches.is_defined(&thing().kind).is_none() {
         definitions.changed().await.unwrap();
     }
-    let pass = ReconcileRequest {
-        priority: Priority::UserChange,
-        started: Timestamp::UNIX_EPOCH,
-        deadline: Timestamp::MAX,
-        consecutive_failures: 0,
-    };
     let began = tokio::time::Instant::now();
     let granted = EngineOptions::default()
         .dispatch
         .pass_timeout
         .max(in_use.longest_pass());
-    let reconciled = tokio::time::timeout(granted, in_use.reconcile(&config.key(), pass)).await;
+    let reconciled = tokio::time::timeout(granted, in_use.reconcile(&config.key(), pass())).await;
     reconciled.unwrap();
     let written = std::mem::take(&mut *written.lock().unwrap());
     (written, began.elapsed())
@@ -243,4 +268,28 @@ async fn a_kind_that_is_added_touches_no_other_user() {
     let both = users.apis();
     assert_eq!(both.len(), 2);
     assert!(Arc::ptr_eq(&first, &both[0]), "it would be subscribed anew");
+}
+
+#[tokio::test]
+async fn a_config_that_is_deleted_is_forgotten() {
+    let (engine, _) = engine(json!([]), Duration::ZERO);
+    let users = Arc::new(ConfigUsers::new(&engine, "example.org"));
+    let check = Arc::new(NoCheck::default());
+    let key = config(false, false).key();
+    in_use(&engine, users, Arc::clone(&check))
+        .reconcile(&key, pass())
+        .await;
+    assert_eq!(*check.forgotten.lock().unwrap(), [key]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_asks_for_is_forgotten_as_time_passes() {
+    let (engine, _) = engine(json!([]), Duration::ZERO);
+    let check = Arc::new(NoCheck::default());
+    let usage = keep_while_used(&engine, "example.org", things(1), Arc::clone(&check) as _);
+    tokio::time::sleep(3 * FORGET_EVERY + Duration::from_secs(1)).await;
+    assert_eq!(check.swept.load(Ordering::SeqCst), 3);
+    drop(usage);
+    tokio::time::sleep(2 * FORGET_EVERY).await;
+    assert_eq!(check.swept.load(Ordering::SeqCst), 3);
 }

@@ -75,6 +75,12 @@ pub struct ConfigResolver {
 pub trait ConfigCheck: Send + Sync + 'static {
     /// Reads and checks this config, and reports what came of it in its status. When to do so again, if a change alone would not tell.
     async fn check(&self, config: &Arc<Object>) -> Option<Timestamp>;
+
+    /// It is deleted: nothing of it is kept.
+    fn forget(&self, config: &Key);
+
+    /// Time has passed: what nobody asked for in a while is not kept any longer.
+    fn forget_unused(&self);
 }
 
 /// A config that nobody asked for in this time is forgotten, with its credentials.
@@ -410,6 +416,14 @@ impl ConfigCheck for ConfigResolver {
         let slot = self.slot(config.key());
         let resolved = self.resolved(&slot, Arc::clone(config)).await;
         again_at(&slot, &resolved)
+    }
+
+    fn forget(&self, config: &Key) {
+        self.slots.lock().remove(config);
+    }
+
+    fn forget_unused(&self) {
+        forget_unused(&mut self.slots.lock(), self.options.clock.now());
     }
 }
 

@@ -257,11 +257,17 @@ impl WatchTable {
     }
 
     /// The next subscriber of such a kind may want another version.
-    fn forget_unwanted(&mut self) {
+    fn forget_unwanted(&mut self) -> Vec<GroupKind> {
         let running: BTreeSet<&GroupKind> = self.running.keys().map(|watch| &watch.kind).collect();
-        self.wants
-            .retain(|kind, want| want.unwanted_since.is_none() || running.contains(kind));
+        let is_unwanted =
+            |kind: &GroupKind, want: &Want| want.unwanted_since.is_some() && !running.contains(kind);
+        let unwanted = self.wants.iter().filter(|(kind, want)| is_unwanted(kind, want));
+        let unwanted: Vec<GroupKind> = unwanted.map(|(kind, _)| kind.clone()).collect();
+        for kind in &unwanted {
+            self.wants.remove(kind);
+        }
         self.apis.retain(|kind, _| self.wants.contains_key(kind));
+        unwanted
     }
 
     fn watch_state(&self, kind: &GroupKind) -> WatchState {
@@ -332,7 +338,9 @@ impl Shared {
                 state.running.insert(start.watch.clone(), running);
             }
         }
-        state.forget_unwanted();
+        for kind in state.forget_unwanted() {
+            self.metrics.forget(&kind);
+        }
         state.waits = plan
             .waits
             .iter()

@@ -117,9 +117,12 @@ async fn who_subscribes_within_the_grace_keeps_the_watch_and_its_news() {
     assert_eq!(heard.load(Ordering::SeqCst), 1);
     assert_eq!(opened.load(Ordering::SeqCst), 1, "it is the same watch");
 
+    let series = || watches.shared.metrics.encode().matches("kind=\"Secret\"").count();
+    assert!(series() > 0);
     drop(second);
     seconds(61).await;
     assert!(matches!(watches.state(&secrets.kind), WatchState::Gone(_)));
+    assert_eq!(series(), 0, "nothing is shown of what nobody needs");
 }
 
 #[tokio::test(start_paused = true)]

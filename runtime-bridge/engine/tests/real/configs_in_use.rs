@@ -8,7 +8,7 @@ use bridge_engine::{
     config::{ConfigCheck, ConfigUsage, FINALIZER, keep_while_used},
     crd,
     engine::Engine,
-    object::Object,
+    object::{Key, Object},
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -27,6 +27,10 @@ impl ConfigCheck for NoCheck {
     async fn check(&self, _: &Arc<Object>) -> Option<Timestamp> {
         None
     }
+
+    fn forget(&self, _: &Key) {}
+
+    fn forget_unused(&self) {}
 }
 
 fn no_check() -> Arc<dyn ConfigCheck> {

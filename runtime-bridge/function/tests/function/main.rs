@@ -11,4 +11,5 @@ mod metrics;
 mod places;
 mod raw;
 mod refusal;
+mod texts;
 mod tls;

@@ -5,12 +5,13 @@ use bridge_core::{
     limits,
     port::External,
 };
-use bridge_plugin::{HandshakeError, Plugin};
+use bridge_plugin::{ConnectionStatus, HandshakeError, Plugin};
 use crossbridge_proto::v1alpha1::{
     ConnectionKey, Document, Effect, Failure, FailureCode as WireCode, FieldDiff, FieldViolation, Observation,
-    ObserveResponse, Warning, observe_response,
+    ObserveResponse, ResourceKind, Warning, observe_response,
 };
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
 use crate::fake::{Fake, Say, Script, desired, in_seconds, kind, target};
@@ -174,6 +175,23 @@ async fn an_answer_of_more_than_4_mib_is_not_read() {
 }
 
 #[tokio::test]
+async fn an_answer_of_too_many_fields_is_not_decoded() {
+    let answer = observed(found(Observation {
+        diffs: vec![FieldDiff::default(); limits::FIELDS],
+        ..Observation::default()
+    }))
+    .await;
+    let Err(CallError::Unknown { code, message }) = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(code, "OUT_OF_RANGE");
+    assert!(
+        message.contains("the answer has more than 32768 fields"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
 async fn a_long_text_is_cut_and_commands_no_terminal() {
     let answer = observed(found(Observation {
         ready_message: format!("\u{1b}[31m{}", "x".repeat(1 << 20)),
@@ -313,4 +331,99 @@ async fn all_kinds_together_are_bounded() {
         .collect();
     let error = handshake(script).await;
     assert!(error.to_string().contains("more than 64 MiB in all"), "{error}");
+}
+
+/// A kind with a schema of so many values, of two bytes each.
+fn with_values(name: &str, count: usize) -> ResourceKind {
+    let number = json!({"type": "integer", "enum": vec![1; count]});
+    let schema = json!({"type": "object", "properties": {"number": number}});
+    ResourceKind {
+        parameters_schema_json: schema.to_string(),
+        ..kind(name)
+    }
+}
+
+#[tokio::test]
+async fn values_of_all_schemas_together_are_bounded() {
+    let mut script = Script {
+        page: 512,
+        ..Script::default()
+    };
+    let kinds = (0..17).map(|n| format!("Kind{n}"));
+    script.kinds = kinds
+        .map(|name| (name.clone(), ("1".to_owned(), with_values(&name, 32_000))))
+        .collect();
+    let error = handshake(script).await;
+    let expected = "more than 524288 values in the schemas and examples of all kinds";
+    assert!(error.to_string().contains(expected), "{error}");
+}
+
+#[tokio::test]
+async fn kinds_that_are_kept_count_in_the_next_handshake() {
+    let half = |kinds: std::ops::Range<usize>| {
+        let kinds = kinds.map(|n| format!("Kind{n}"));
+        kinds.map(|name| (name.clone(), ("1".to_owned(), with_values(&name, 32_000))))
+    };
+    let fake = Fake::start(Script {
+        page: 512,
+        kinds: half(0..10).collect(),
+        ..Script::default()
+    });
+    let (plugin, supervision) = Plugin::connect(fake.options()).await.unwrap();
+    let stop = CancellationToken::new();
+    let supervised = tokio::spawn(supervision.run(stop.clone()));
+    {
+        let mut script = fake.script();
+        script.info.instance_id = "another".into();
+        script.kinds.extend(half(10..20));
+    }
+    let mut state = plugin.state();
+    let down = state.wait_for(|state| matches!(state.link, ConnectionStatus::Down { .. }));
+    let why = match &down.await.unwrap().link {
+        ConnectionStatus::Down { why, .. } => why.clone(),
+        ConnectionStatus::Up => String::new(),
+    };
+    assert!(why.contains("more than 524288 values"), "{why}");
+    assert_eq!(
+        plugin.state().borrow().served.kinds.len(),
+        10,
+        "what it published is served"
+    );
+    stop.cancel();
+    supervised.await.unwrap();
+}
+
+/// Fails each call, and calls itself another process each time that it is asked.
+#[tokio::test]
+async fn calls_that_fail_cause_no_handshake_each() {
+    let fake = Fake::start(Script {
+        observe: Say::Status(Status::unavailable("not now")),
+        ..Script::default()
+    });
+    let mut options = fake.options();
+    options.check_every = std::time::Duration::from_secs(3600);
+    let (plugin, supervision) = Plugin::connect(options).await.unwrap();
+    let stop = CancellationToken::new();
+    let supervised = tokio::spawn(supervision.run(stop.clone()));
+    let begun = std::time::Instant::now();
+    let mut renewals = 0;
+    let mut state = plugin.state();
+    for call in 0..200 {
+        fake.script().info.instance_id = call.to_string();
+        assert!(
+            plugin
+                .observe(&target(), &desired(), in_seconds(30))
+                .await
+                .is_err()
+        );
+        if state.has_changed().unwrap() {
+            state.borrow_and_update();
+            renewals += 1;
+        }
+    }
+    // The first at once, the next ones a second after and later.
+    let most = 2 + begun.elapsed().as_secs();
+    assert!(renewals <= most, "{renewals} handshakes, at most {most}");
+    stop.cancel();
+    supervised.await.unwrap();
 }

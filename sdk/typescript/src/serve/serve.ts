@@ -9,9 +9,10 @@ import { declare, type PluginDeclaration } from "../plugin.js";
 import { DeclarationError } from "../published.js";
 import { runningCall } from "../service/guard.js";
 import { Service } from "../service/service.js";
+import { onlyFromClientName } from "./client-name.js";
 import { definition, files } from "./descriptors.js";
 import { drain, Running } from "./drain.js";
-import { parseEndpoint, ServeError } from "./endpoint.js";
+import { type Endpoint, parseEndpoint, ServeError } from "./endpoint.js";
 import { services } from "./handlers.js";
 import { mutualTls } from "./tls.js";
 import { bindSocket } from "./unix-socket.js";
@@ -43,7 +44,13 @@ export async function serve(plugin: PluginDeclaration, { endpoint, signal, envir
     );
   }
   const { log, maxMessageBytes } = declared;
-  const server = new Server({ "grpc.max_receive_message_length": maxMessageBytes, "grpc.max_send_message_length": -1 });
+  const at = parseEndpoint(address);
+  const demanded = "tls" in at && at.tls ? onlyFromClientName(environment) : undefined;
+  const server = new Server({
+    "grpc.max_receive_message_length": maxMessageBytes,
+    "grpc.max_send_message_length": -1,
+    interceptors: demanded === undefined ? [] : [demanded],
+  });
   const running = new Running();
   const served = services(new Service(declared), running);
   for (const [service, implementation] of served) server.addService(definition(service), implementation);
@@ -53,7 +60,7 @@ export async function serve(plugin: PluginDeclaration, { endpoint, signal, envir
   // Meant for definitions of another loader: it reads their encoded files only.
   new ReflectionService({ all: { fileDescriptorProtos: files([...served.map(([service]) => service), Health]) } } as never).addToServer(server);
 
-  const release = await bind(server, address, environment, log);
+  const release = await bind(server, at, address, environment, log);
   try {
     log.info("serving", { plugin: plugin.name, version: plugin.version, endpoint: address });
     if (signal !== undefined && !signal.aborted) {
@@ -73,11 +80,11 @@ export async function serve(plugin: PluginDeclaration, { endpoint, signal, envir
 /** Binds the server; the function that lets go of what was bound. */
 async function bind(
   server: Server,
+  at: Endpoint,
   endpoint: string,
   environment: NodeJS.ProcessEnv,
   log: Parameters<typeof mutualTls>[1],
 ): Promise<() => Promise<void>> {
-  const at = parseEndpoint(endpoint);
   const listen = (address: string, credentials: ServerCredentials): Promise<void> =>
     new Promise((resolve, reject) => {
       server.bindAsync(address, credentials, (error) => {

@@ -16,9 +16,6 @@ const REFRESH = 5_000;
 /** The environment's names of the PEM files: certificate, key, and the authority of those who may call. */
 const VARIABLES = ["PROVIDER_PLUGIN_TLS_CERT", "PROVIDER_PLUGIN_TLS_KEY", "PROVIDER_PLUGIN_TLS_CA"] as const;
 
-/** The name that a client's certificate must bear. */
-const CLIENT_NAME = "PROVIDER_PLUGIN_TLS_CLIENT_NAME";
-
 /** The files as they were read last, and good: certificate, key, authority. */
 type Files = readonly [Buffer, Buffer, Buffer];
 
@@ -34,10 +31,6 @@ export interface WatchedTls {
  * @throws ServeError
  */
 export async function mutualTls(environment: NodeJS.ProcessEnv, log: Logger, refresh = REFRESH): Promise<WatchedTls> {
-  // grpc-js asks nobody about a certificate that the authority signed: who may call would be more than was set.
-  if (environment[CLIENT_NAME] !== undefined && environment[CLIENT_NAME] !== "") {
-    throw new ServeError(`${CLIENT_NAME} cannot be checked by this SDK: unset it, and let ${VARIABLES[2]} name an authority of the bridge alone`);
-  }
   const paths = VARIABLES.map((variable) => {
     const path = environment[variable];
     if (path === undefined || path === "") throw new ServeError(`an https endpoint needs mutual TLS: set ${variable} to a PEM file`);

@@ -95,17 +95,6 @@ test("a renewed certificate is shown to new connections", { timeout: 30_000 }, a
   assert.match(lines.join("\n"), /certificates were read anew/);
 });
 
-test("a name of clients that cannot be checked is not passed over", async () => {
-  const environment = { PROVIDER_PLUGIN_TLS_CLIENT_NAME: "bridge.example.org" };
-  await assert.rejects(
-    mutualTls(
-      environment,
-      textLogger("info", () => undefined),
-    ),
-    /PROVIDER_PLUGIN_TLS_CLIENT_NAME cannot be checked/,
-  );
-});
-
 test("while the files cannot be read the former ones count", { timeout: 30_000 }, async () => {
   await writeFile(join(folder, "tls.crt"), "no certificate");
   await until(() => lines.some((line) => line.includes("the former ones stay in use")));

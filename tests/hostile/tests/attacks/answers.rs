@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bridge_hostile::{Attack, CANARY, HOSTILE, HostilePlugin, MINE, Scene, observed};
+use bridge_hostile::{Attack, CANARY, HOSTILE, HostilePlugin, MINE, Scene, kind, observed};
 use crossbridge_proto::v1alpha1::{
-    Document, Failure, FailureCode, Observation, ObserveRequest, ObserveResponse, Warning, observe_response,
+    Absent, Completed, CreateRecovery, CreateRequest, CreateResponse, Document, ExternalNameRules,
+    ExternalNameSource, Failure, FailureCode, KindCapabilities, KindExample, Observation, ObserveRequest,
+    ObserveResponse, Outcome, ResourceKind, Warning, observe_response, outcome,
 };
 use serde_json::json;
 use tonic::Status;
@@ -148,4 +150,74 @@ async fn what_was_told_in_confidence_is_told_nowhere() {
     scene.traps(TRAPS).await;
     scene.until_all(HOSTILE, MINE, "evil", "Synced", "reason").await;
     scene.verdict("tells-secrets").await;
+}
+
+/// Creates what it is asked for, under a name that no annotation has room for.
+struct LongName;
+
+#[tonic::async_trait]
+impl Attack for LongName {
+    fn kinds(&self) -> Vec<ResourceKind> {
+        vec![ResourceKind {
+            capabilities: Some(KindCapabilities {
+                can_create: true,
+                can_delete: true,
+                create_recovery: vec![CreateRecovery::ClientToken.into()],
+                token_retention: Some(prost_types::Duration {
+                    seconds: 3600,
+                    nanos: 0,
+                }),
+                ..KindCapabilities::default()
+            }),
+            external_name: Some(ExternalNameRules {
+                source: ExternalNameSource::Provider.into(),
+                example: "a".into(),
+                ..ExternalNameRules::default()
+            }),
+            examples: vec![KindExample {
+                name: "a".into(),
+                create_parameters: Some(Document { json: "{}".into() }),
+                ..KindExample::default()
+            }],
+            ..kind(HOSTILE, MINE)
+        }]
+    }
+
+    async fn observe(&self, _: ObserveRequest) -> Result<ObserveResponse, Status> {
+        Ok(ObserveResponse {
+            result: Some(observe_response::Result::Absent(Absent::default())),
+        })
+    }
+
+    async fn create(&self, _: CreateRequest) -> Result<CreateResponse, Status> {
+        Ok(CreateResponse {
+            outcome: Some(Outcome {
+                external_name: "x".repeat(300 << 10),
+                result: Some(outcome::Result::Completed(Completed::default())),
+                ..Outcome::default()
+            }),
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_cannot_be_stored_holds_up_no_stop() {
+    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, LongName)).await;
+    scene.namespace("evil").await;
+    scene.config_of(HOSTILE, "evil").await;
+    for at in 0..TRAPS {
+        let trap = json!({
+            "metadata": {"name": format!("trap-{at}")},
+            "spec": {
+                "providerConfigRef": {"kind": "ProviderConfig", "name": "default"},
+                "forProvider": {},
+            },
+        });
+        scene.create(HOSTILE, "v1alpha1", MINE, "evil", trap).await;
+    }
+    scene
+        .until_all(HOSTILE, MINE, "evil", "Synced", "external_name has 307200 bytes")
+        .await;
+    scene.verdict("long-name").await;
+    assert_eq!(scene.stop().await, Some(0), "all that was begun is stored");
 }

@@ -6,6 +6,7 @@ use bridge_hostile::{Attack, GROUP, HOSTILE, HostilePlugin, MINE, Scene, kind};
 use crossbridge_proto::v1alpha1::{
     GetPluginInfoResponse, ListResourceKindsResponse, ResourceKind, ResourceKindSummary,
 };
+use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tonic::Status;
 
@@ -143,6 +144,37 @@ async fn a_flood_of_kinds_is_rejected() {
         !of_evil.to_string().contains("traps"),
         "no CRD of it is installed"
     );
+}
+
+/// As many kinds as there may be, each with schemas that take as much memory as they may.
+struct LargestSchemas(Vec<ResourceKind>);
+
+impl LargestSchemas {
+    fn new() -> Self {
+        let numbers: Vec<u8> = vec![1; 32_000];
+        let property = json!({ "type": "integer", "enum": numbers });
+        let schema = json!({ "type": "object", "properties": { "number": property } }).to_string();
+        let kinds = (0..512).map(|at| ResourceKind {
+            parameters_schema_json: schema.clone(),
+            status_schema_json: schema.clone(),
+            field_rules: Vec::new(),
+            ..kind(HOSTILE, &format!("Trap{at}"))
+        });
+        Self(kinds.collect())
+    }
+}
+
+impl Attack for LargestSchemas {
+    fn kinds(&self) -> Vec<ResourceKind> {
+        self.0.clone()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kinds_with_the_largest_schemas_fill_no_memory() {
+    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, LargestSchemas::new())).await;
+    scene.until_admin("/readyz", "524288 values").await;
+    scene.verdict("largest-schemas").await;
 }
 
 /// Another version, and another process, each time that it is asked.

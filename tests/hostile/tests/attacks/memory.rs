@@ -147,6 +147,34 @@ async fn as_much_status_at_once_as_there_can_be_fills_no_memory() {
     scene.verdict("huge-status-at-once").await;
 }
 
+/// What is sent in place of each answer of [`Huge`]: 4 MiB of empty diffs, of two bytes each and of eighty in memory.
+fn empty_diffs() -> Vec<u8> {
+    // `observation` of the answer, so many bytes long, and nothing in it but `diffs`, each of no length.
+    const EACH: [u8; 2] = [0x4a, 0];
+    const MANY: usize = 0x1f_0000;
+    let of_length_3e_0000 = [0x0a, 0x80, 0x80, 0xf8, 0x01];
+    [&of_length_3e_0000[..], &EACH.repeat(MANY)].concat()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn empty_messages_take_no_more_than_they_say() {
+    let scene = Scene::with_plugin(|socket| {
+        HostilePlugin::serve_held(socket, Huge, Held::until(8).sending(&empty_diffs()))
+    })
+    .await;
+    scene.traps(20).await;
+    scene.until_all(HOSTILE, MINE, "evil", "Synced", "False").await;
+    scene.verdict("empty-messages").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_without_end_are_given_up() {
+    let scene = Scene::with_plugin(|socket| HostilePlugin::serve_held(socket, Huge, Held::endless())).await;
+    scene.traps(20).await;
+    scene.until_all(HOSTILE, MINE, "evil", "Synced", "False").await;
+    scene.verdict("endless-answers").await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_of_two_plugins_at_once_fill_no_memory() {
     let scene = all_at_once(&[HOSTILE, "worse.example.org"], false).await;

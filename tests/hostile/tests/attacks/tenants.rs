@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use bridge_hostile::{GROUP, Scene, UNKNOWN_KEYS};
+use bridge_hostile::{Attack, GROUP, HOSTILE, HostilePlugin, MINE, Scene, UNKNOWN_KEYS, observed};
+use crossbridge_proto::v1alpha1::{Observation, ObserveRequest, ObserveResponse};
 use serde_json::{Value, json};
+use tonic::Status;
 
 const THEIRS: &str = "tenant";
 
@@ -132,4 +134,92 @@ async fn a_spec_that_is_nested_deeply_is_not_acted_upon() {
     scene.until_all(GROUP, "Plant", THEIRS, "Synced", "False").await;
     scene.verdict("deep-spec").await;
     assert_eq!(scene.neighbours.calls_of(THEIRS), 0);
+}
+
+/// A config with as many credentials as a Secret holds, used once and deleted, again and again.
+#[tokio::test(flavor = "multi_thread")]
+async fn configs_that_come_and_go_fill_no_memory() {
+    const AT_ONCE: usize = 40;
+    let scene = Scene::without_plugin().await;
+    scene.namespace(THEIRS).await;
+    for round in 0..10 {
+        let name = |at: usize| format!("weed-{round}-{at}");
+        for at in 0..AT_ONCE {
+            let (name, token) = (name(at), "x".repeat(900 << 10));
+            let secret = json!({"metadata": {"name": name}, "stringData": {"token": token}});
+            scene.create("", "v1", "Secret", THEIRS, secret).await;
+            let credentials = json!({"source": "Secret", "secretRef": {"name": name}});
+            let config = json!({"metadata": {"name": name}, "spec": {"credentials": credentials}});
+            scene
+                .create(GROUP, "v1alpha1", "ProviderConfig", THEIRS, config)
+                .await;
+            let spec = json!({
+                "providerConfigRef": {"kind": "ProviderConfig", "name": name},
+                "forProvider": {"variety": "weed"},
+            });
+            plant(&scene, &name, spec).await;
+        }
+        scene.until_all(GROUP, "Plant", THEIRS, "Synced", "True").await;
+        for at in 0..AT_ONCE {
+            scene.delete(GROUP, "v1alpha1", "Plant", THEIRS, &name(at)).await;
+        }
+        scene.until_none(GROUP, "Plant", THEIRS).await;
+        for at in 0..AT_ONCE {
+            scene
+                .delete(GROUP, "v1alpha1", "ProviderConfig", THEIRS, &name(at))
+                .await;
+            scene.delete("", "v1", "Secret", THEIRS, &name(at)).await;
+        }
+    }
+    scene.verdict("configs-come-and-go").await;
+}
+
+/// A plugin that has connection details: what is published where is the tenant's choice.
+struct WithDetails;
+
+#[tonic::async_trait]
+impl Attack for WithDetails {
+    async fn observe(&self, request: ObserveRequest) -> Result<ObserveResponse, Status> {
+        let observation = Observation {
+            ready: true,
+            connection_details: [("url".to_owned(), b"https://evil.example.org".to_vec())].into(),
+            ..Observation::default()
+        };
+        Ok(observed(&request, observation))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_connection_secret_of_another_owner_is_taken_over() {
+    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, WithDetails)).await;
+    scene.namespace("evil").await;
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": "other"});
+    let owned = json!({
+        "metadata": {"name": "trap-0-connection", "ownerReferences": [owner]},
+        "type": "connection.crossplane.io/v1alpha1",
+        "stringData": {"url": "https://good.example.org"},
+    });
+    scene.create("", "v1", "Secret", "evil", owned).await;
+    let secret = async || {
+        let all = scene.list("", "v1", "Secret").await;
+        let all = all["items"].as_array().expect("items").clone();
+        let mut ours = all
+            .into_iter()
+            .filter(|secret| secret["metadata"]["name"] == "trap-0-connection");
+        ours.next().expect("the Secret")
+    };
+    let before = secret().await;
+    scene.config_of(HOSTILE, "evil").await;
+    scene.traps_of(HOSTILE, MINE, "evil", 1).await;
+    scene
+        .until_all(
+            HOSTILE,
+            MINE,
+            "evil",
+            "Synced",
+            "existing secret is not controlled by UID",
+        )
+        .await;
+    scene.verdict("secret-of-another").await;
+    assert_eq!(secret().await, before);
 }

@@ -268,6 +268,33 @@ async fn configs_that_nobody_asks_for_are_forgotten_with_their_credentials() {
 }
 
 #[tokio::test]
+async fn a_deleted_config_is_forgotten_with_its_credentials() {
+    let shared = Shared::default();
+    let resolver = shared.resolver(false);
+    shared.secret(1, &[("token", "canary")]);
+    shared.config(None, 1, &with_secret(None));
+    let kept = Arc::downgrade(&resolver.config_of(&cluster_wide()).await.unwrap());
+    assert!(kept.upgrade().is_some());
+    resolver.forget(&Key::new(cluster_config_api(PLUGIN).kind, None, "default"));
+    assert!(kept.upgrade().is_none());
+}
+
+#[tokio::test]
+async fn a_config_that_nobody_asked_for_is_forgotten_though_nobody_asks_for_another() {
+    let shared = Shared::default();
+    let resolver = shared.resolver(false);
+    shared.secret(1, &[("token", "canary")]);
+    shared.config(None, 1, &with_secret(None));
+    let kept = Arc::downgrade(&resolver.config_of(&cluster_wide()).await.unwrap());
+    shared.wait(14 * 60);
+    resolver.forget_unused();
+    assert!(kept.upgrade().is_some(), "it may be asked for again");
+    shared.wait(60);
+    resolver.forget_unused();
+    assert!(kept.upgrade().is_none());
+}
+
+#[tokio::test]
 async fn each_thing_that_can_be_missing_has_its_reason() {
     let shared = Shared::default();
     let resolver = shared.resolver(false);

@@ -15,6 +15,7 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from ..service import Declared, Service
 from . import unix_socket
+from .client_name import ClientName, OnlyFrom
 from .endpoint import ServeError, UnixEndpoint, parse
 from .handlers import Handlers
 from .tls import Certificates
@@ -40,13 +41,15 @@ async def serve(declared: Declared, endpoint: str, stop: asyncio.Event) -> None:
     at = parse(endpoint)
     service = Service(declared)
     handlers = Handlers(service)
+    demanded = ClientName.of_environment() if not isinstance(at, UnixEndpoint) and at.tls else None
     server = grpc.aio.server(
+        interceptors=[OnlyFrom(demanded)] if demanded else None,
         options=[
             ("grpc.max_receive_message_length", declared.info.max_message_bytes),
             ("grpc.max_send_message_length", -1),
             ("grpc.max_concurrent_streams", declared.info.max_concurrent_calls + SPARE_STREAMS),
             ("grpc.so_reuseport", 0),
-        ]
+        ],
     )
     status = await _add_services(server, handlers)
     with contextlib.ExitStack() as bound:

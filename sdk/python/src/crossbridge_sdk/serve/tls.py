@@ -17,7 +17,6 @@ logger = logging.getLogger("crossbridge_sdk")
 CERTIFICATE = "PROVIDER_PLUGIN_TLS_CERT"
 KEY = "PROVIDER_PLUGIN_TLS_KEY"
 CLIENTS = "PROVIDER_PLUGIN_TLS_CA"
-CLIENT_NAME = "PROVIDER_PLUGIN_TLS_CLIENT_NAME"
 
 _Version = tuple[tuple[int, int, int], ...]
 
@@ -26,9 +25,6 @@ class Certificates:
     """The plugin's certificate and key, and the CA of those who may call."""
 
     def __init__(self) -> None:
-        # grpcio asks nobody about a certificate that the authority signed: who may call would be more than was set.
-        if os.environ.get(CLIENT_NAME):
-            raise ServeError(f"{CLIENT_NAME} cannot be checked by this SDK: unset it, and let {CLIENTS} name an authority of the bridge alone")
         self._paths = [_path(variable) for variable in (CERTIFICATE, KEY, CLIENTS)]
         for variable, path in zip((CERTIFICATE, KEY, CLIENTS), self._paths, strict=True):
             try:

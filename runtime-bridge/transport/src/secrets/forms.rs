@@ -48,6 +48,11 @@ impl Forms {
         }
     }
 
+    /// The length of the longest, in bytes.
+    pub fn longest(&self) -> usize {
+        self.forms.iter().map(String::len).max().unwrap_or_default()
+    }
+
     /// The text is one of them.
     pub fn is_one(&self, text: &str) -> bool {
         self.forms.binary_search_by(|form| form.as_str().cmp(text)).is_ok()

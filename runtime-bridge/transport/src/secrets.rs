@@ -93,6 +93,30 @@ impl<'a> SentSecrets<'a> {
     }
 }
 
+/// Values that were sent outside of a call to a plugin.
+pub struct SentValues(Forms);
+
+impl SentValues {
+    /// Of all of them, but those that are longer than a text can be.
+    pub fn of<'a>(values: impl Iterator<Item = &'a Vec<u8>>) -> Self {
+        Self(Forms::of(values, MOST_STATUS, SHORTEST))
+    }
+
+    /// A text for people, without the values. Of a longer one than any may be, nothing is kept that could be the beginning of a value.
+    pub fn hide_in(&self, text: &mut String) {
+        let most = 2 * MOST_STATUS;
+        let longest = self.0.longest();
+        let is_cut = text.len() > most + longest;
+        if is_cut {
+            text.truncate(text.floor_char_boundary(most + longest));
+        }
+        self.0.hide(text);
+        if is_cut {
+            text.truncate(text.floor_char_boundary(text.len().saturating_sub(longest)));
+        }
+    }
+}
+
 /// The texts of an answer that people read.
 pub trait Texts {
     /// Each text that reaches conditions, events and logs.
