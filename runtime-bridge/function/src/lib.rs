@@ -15,10 +15,11 @@ mod failure;
 mod metrics;
 mod news;
 mod observed;
+mod places;
 mod random;
 mod response_cache;
 
-pub use client::{Client, Connect, Options};
+pub use client::{Client, Connect, FunctionState, Options};
 pub use connection::{CALL_TIMEOUT, PLACES};
 pub use encode::MAX_MESSAGE_BYTES;
 pub use endpoints::EndpointTable;
