@@ -7,7 +7,7 @@ use super::{
     decide::decide,
     decision::Action,
     memory::CompositeMemory,
-    record_events,
+    names, record_events,
     results::{Performed, record},
     snapshot::{RunState, Snapshot},
 };
@@ -58,6 +58,10 @@ impl Machine for CompositeMachine {
     fn refresh(memory: &mut CompositeMemory, snapshot: &Snapshot) {
         if let RunState::Ended { outcome, at, .. } = &snapshot.run {
             record_events::record(memory, outcome, *at);
+        }
+        let xr = &snapshot.xr;
+        if snapshot.may_act && !xr.is_paused() {
+            memory.handle_request(xr.annotation(names::RECONCILE_REQUESTED).unwrap_or_default());
         }
     }
 
