@@ -206,8 +206,13 @@ impl CompositeReconciler {
         let owned = self.shared.store.controlled_by(xr.uid());
         // What was not composed is none, such as a connection Secret; nor is what lives elsewhere than the composite resource.
         let is_composed = |object: &Arc<Object>| {
-            object.annotation(names::RESOURCE_NAME).is_some()
-                && home.is_none_or(|home| object.namespace() == Some(home))
+            // Of Secrets no annotations are kept. A connection Secret has no such label.
+            let mark = if object.api.is_metadata_only() {
+                object.label(names::COMPOSITE)
+            } else {
+                object.annotation(names::RESOURCE_NAME)
+            };
+            mark.is_some() && home.is_none_or(|home| object.namespace() == Some(home))
         };
         let strays = owned.into_iter().filter(is_composed).map(|object| ResourceRef {
             api_version: object.api.api_version(),
