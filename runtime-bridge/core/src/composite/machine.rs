@@ -14,6 +14,7 @@ use super::{
 use crate::{
     driver::{ApiFailure, Authority, Follow, Machine, Moment, Persisting, Requirements},
     managed::Decision,
+    rule::Rule,
 };
 
 /// Decides for composite resources.
@@ -47,6 +48,9 @@ impl Machine for CompositeMachine {
     }
 
     fn is_granted(memory: &CompositeMemory, moment: &Moment, authority: Authority) -> bool {
+        if Rule::LeaderAloneBegins.is_off() {
+            return true;
+        }
         let leads = moment.leadership.leads && moment.leadership.term == memory.term;
         match authority {
             Authority::Anybody => true,
