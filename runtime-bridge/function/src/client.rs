@@ -12,10 +12,7 @@ use function_proto::v1::RunFunctionResponse;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use prost::Message;
-use tokio::{
-    sync::SemaphorePermit,
-    time::{Instant, timeout},
-};
+use tokio::time::{Instant, timeout};
 
 use crate::{
     Changes, EndpointTable,
@@ -25,6 +22,7 @@ use crate::{
     encode::EncodedRequest,
     metrics::FunctionMetrics,
     observed::EncodedObserved,
+    places::{Flow, Place},
     response_cache::{ResponseCache, Unreadable},
     texts,
 };
@@ -65,6 +63,21 @@ impl Options {
     }
 }
 
+/// How a function fares, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionState {
+    /// As compositions refer to it.
+    pub name: String,
+    /// Where it listens; `Err`: why it cannot be called.
+    pub endpoint: Result<FunctionEndpoint, String>,
+    /// Since when it is held, and why: it does not answer.
+    pub held: Option<(Timestamp, String)>,
+    /// Calls under way.
+    pub running: usize,
+    /// Calls that wait for a place.
+    pub waiting: usize,
+}
+
 /// Calls functions where they listen.
 pub struct Client {
     options: Options,
@@ -88,6 +101,31 @@ impl Client {
     /// Hears from now on of functions that answer again after they were held, and of those that listen elsewhere.
     pub fn changes(&self) -> Changes {
         self.options.endpoints.changes()
+    }
+
+    /// How each known function fares, by name.
+    pub fn functions(&self) -> Vec<FunctionState> {
+        let connections = self.connections.lock();
+        let all = self.options.endpoints.all().into_iter().map(|(name, endpoint)| {
+            let connection = connections
+                .get(&name)
+                .filter(|one| Ok(&one.endpoint) == endpoint.as_ref());
+            let held = connection.and_then(|connection| match connection.watched.held() {
+                Some(FunctionFailure::Held { since, why }) => Some((since, why)),
+                _ => None,
+            });
+            let (running, waiting) = connection
+                .map(|connection| connection.places.counts(PLACES))
+                .unwrap_or_default();
+            FunctionState {
+                name,
+                endpoint,
+                held,
+                running,
+                waiting,
+            }
+        });
+        all.collect()
     }
 
     /// The connection to where the function listens now. One to a former endpoint is given up; calls under way on it go on.
@@ -129,16 +167,17 @@ impl Client {
     }
 
     /// A place at once, or in its turn; `None`: the function listens elsewhere by now.
-    async fn place<'a>(
+    async fn place(
         &self,
         function: &str,
-        connection: &'a Connection,
+        connection: &Connection,
+        flow: &Flow,
         left: Duration,
-    ) -> Result<Option<SemaphorePermit<'a>>, FunctionFailure> {
+    ) -> Result<Option<Place>, FunctionFailure> {
         tokio::select! {
             biased;
-            place = timeout(left, connection.places.acquire()) => match place {
-                Ok(place) => Ok(place.ok()),
+            place = timeout(left, connection.places.acquire(flow)) => match place {
+                Ok(place) => Ok(place),
                 Err(_) => Err(FunctionFailure::Busy { places: PLACES }),
             },
             () = self.options.endpoints.changed(function, &connection.endpoint) => Ok(None),
@@ -280,13 +319,14 @@ impl Functions for Client {
             if let Some(held) = connection.watched.rejection() {
                 return Err(held);
             }
-            let place = if let Ok(place) = connection.places.try_acquire() {
+            let place = if let Some(place) = connection.places.try_acquire() {
                 place
             } else {
                 // At most so many requests as there are places are in memory beside what runs observe.
                 encoded = None;
                 let _waiting = self.options.metrics.waiting(function);
-                match self.place(function, &connection, left).await? {
+                let flow = Flow::of(&request.observed.composite.object);
+                match self.place(function, &connection, &flow, left).await? {
                     Some(place) => place,
                     None => continue,
                 }

@@ -13,7 +13,7 @@ use bridge_transport::{Guarded, Now, Route, status};
 use function_proto::{RUN_FUNCTION, RUN_FUNCTION_V1BETA1, v1::RunFunctionResponse};
 use http::uri::PathAndQuery;
 use jiff::Timestamp;
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::time::timeout;
 use tonic::{Code, Request, Status, client::Grpc};
 
 use crate::{
@@ -21,6 +21,7 @@ use crate::{
     codec::RequestCodec,
     encode::{EncodedRequest, MAX_MESSAGE_BYTES},
     failure,
+    places::Places,
 };
 
 /// Calls of one function that may be under way at once.
@@ -32,8 +33,8 @@ pub const CALL_TIMEOUT: Duration = Duration::from_mins(1);
 pub(crate) struct Connection {
     pub(crate) endpoint: FunctionEndpoint,
     route: Route,
-    /// Given in the order in which they are asked for. Another endpoint has places of its own.
-    pub(crate) places: Semaphore,
+    /// Another endpoint has places of its own.
+    pub(crate) places: Places,
     pub(crate) watched: Watched,
     /// Whether the last call was answered by the former version.
     is_v1beta1: AtomicBool,
@@ -45,7 +46,7 @@ impl Connection {
         Arc::new(Self {
             endpoint,
             route,
-            places: Semaphore::new(PLACES),
+            places: Places::new(PLACES),
             watched: Watched::new(Arc::clone(&now)),
             is_v1beta1: AtomicBool::new(false),
             now,

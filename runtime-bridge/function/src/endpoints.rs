@@ -47,6 +47,11 @@ impl EndpointTable {
         }
     }
 
+    /// All that are known.
+    pub(crate) fn all(&self) -> Endpoints {
+        self.0.known.borrow().clone()
+    }
+
     /// Whether it has one that can be used.
     pub(crate) fn has(&self, function: &str) -> bool {
         matches!(self.0.known.borrow().get(function), Some(Ok(_)))

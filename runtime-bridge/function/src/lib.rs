@@ -15,11 +15,12 @@ mod failure;
 mod metrics;
 mod news;
 mod observed;
+mod places;
 mod random;
 mod response_cache;
 mod texts;
 
-pub use client::{Client, Connect, Options};
+pub use client::{Client, Connect, FunctionState, Options};
 pub use connection::{CALL_TIMEOUT, PLACES};
 pub use encode::MAX_MESSAGE_BYTES;
 pub use endpoints::EndpointTable;

@@ -47,6 +47,23 @@ pub struct CompositionArgs {
         default_value = "crossplane-system"
     )]
     pub crossplane_namespace: String,
+    /// How many revisions of a composition are kept beyond those that composite resources refer to. 0: all.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_COMPOSITION_REVISION_HISTORY_LIMIT",
+        value_name = "COUNT",
+        default_value_t = 20
+    )]
+    pub composition_revision_history_limit: usize,
+    /// How many resources one composite resource may compose. A run that desires more fails, and changes nothing.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_MAX_COMPOSED",
+        value_name = "COUNT",
+        default_value = "2000",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub max_composed: u32,
     /// A composite resource whose deletion takes longer says DeletionOverdue. Annotation crossbridge.dev/deletion-deadline of one beats it.
     #[arg(
         long,
@@ -197,6 +214,8 @@ impl CompositionArgs {
             client: Arc::new(Client::new(options)),
             metrics,
             deletion_deadline: self.deletion_deadline,
+            revision_history_limit: self.composition_revision_history_limit,
+            max_composed: self.max_composed as usize,
             circuit: self.circuit_breaker.settings(),
             // What is wrong with it was reported before anything began.
             guard: self.usage_guard.choice().unwrap_or(GuardChoice::None),
@@ -250,6 +269,21 @@ mod tests {
         assert!(line(&["--compositions"]).function_response_cache);
         assert!(line(&["--function-response-cache"]).function_response_cache);
         assert!(!line(&["--function-response-cache=false"]).function_response_cache);
+    }
+
+    #[test]
+    fn limits_are_those_of_the_flags() {
+        let of = |flags: &[&str]| {
+            let flags: Vec<&str> = ["--compositions"].iter().chain(flags).copied().collect();
+            let compositions = line(&flags).compositions("n").unwrap();
+            (compositions.revision_history_limit, compositions.max_composed)
+        };
+        assert_eq!(of(&[]), (20, 2000));
+        assert_eq!(
+            of(&["--composition-revision-history-limit", "0", "--max-composed", "5"]),
+            (0, 5)
+        );
+        assert!(Line::try_parse_from(["serve", "--max-composed", "0"]).is_err());
     }
 
     #[test]

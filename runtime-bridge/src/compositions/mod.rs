@@ -31,6 +31,10 @@ pub struct Compositions {
     pub metrics: FunctionMetrics,
     /// After so long a deletion is overdue.
     pub deletion_deadline: Duration,
+    /// Revisions of a composition that are kept though nothing refers to them; 0: all.
+    pub revision_history_limit: usize,
+    /// Resources that one composite resource may compose.
+    pub max_composed: usize,
     /// The budget of each composite resource.
     pub circuit: CircuitSettings,
     /// What refuses deletions of what is in use.

@@ -12,9 +12,6 @@ use futures::future::join;
 use super::{ProcessContext, introspection::Introspection};
 use crate::compositions::{Compositions, EndpointSources, OtherCore, install};
 
-/// Revisions of a composition that are kept though nothing refers to them.
-const REVISION_HISTORY_LIMIT: usize = 20;
-
 /// The composition layer of one engine, if it has any.
 pub struct ServedCompositions<'a> {
     process: &'a ProcessContext,
@@ -94,10 +91,11 @@ impl<'a> ServedCompositions<'a> {
             settings: Settings {
                 deletion_deadline: compositions.deletion_deadline,
                 circuit: compositions.circuit,
+                max_composed: compositions.max_composed,
                 clock_skew: process.behaviour.clock_skew,
                 ..Settings::default()
             },
-            revision_history_limit: REVISION_HISTORY_LIMIT,
+            revision_history_limit: compositions.revision_history_limit,
             leadership: self.process.leadership.clone(),
             detached: self.process.detached.clone(),
             guard,

@@ -9,7 +9,7 @@ use super::{
     snapshot::{Basis, Chosen, RunState, Snapshot},
     view,
 };
-use crate::rule::Rule;
+use crate::{function::DesiredState, rule::Rule};
 
 /// What a step looks at.
 pub(super) struct Context<'a> {
@@ -49,8 +49,13 @@ impl<'a> Context<'a> {
         if !self.run_counts() {
             return None;
         }
-        let desired = outcome.result.as_ref().ok()?;
-        Some(Plan::of(self, chosen, desired))
+        match &outcome.result {
+            Ok(desired) => Some(Plan::of(self, chosen, desired)),
+            Err(_) if Rule::FailedRunChangesNothing.is_off() => {
+                Some(Plan::of(self, chosen, &DesiredState::default()))
+            }
+            Err(_) => None,
+        }
     }
 
     /// The run that ended was for what is desired now.

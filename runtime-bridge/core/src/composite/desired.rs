@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use crate::{function::DesiredState, watch_plan::GroupKind};
+use crate::{function::DesiredState, rule::Rule, watch_plan::GroupKind};
 
 use super::{
     Strictness,
@@ -283,6 +283,9 @@ impl Composer<'_> {
             }),
             (Some(home), Scope::Namespaced | Scope::Unknown) => {
                 if let Some(desired) = desired.filter(|desired| desired != home) {
+                    if Rule::HomeIsKept.is_off() {
+                        return Ok(Some(desired.to_owned()));
+                    }
                     let (desired, used) = (desired.to_owned(), home.clone());
                     warnings.push(DesiredWarning::NamespaceOverridden {
                         resource_name,

@@ -29,7 +29,11 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
     let differs = changing(basis, now).is_some();
     let settle = (*took * 4).clamp(settings.settle, settings.longest_settle);
     let failed = outcome.result.is_err();
-    let back_off = *at + policies::RUN.wait(of.memory.failed_runs, of.snapshot.jitter);
+    let back_off = match of.memory.failed_runs {
+        // A person asked for another one.
+        0 => *at + settle,
+        failed => *at + policies::RUN.wait(failed, of.snapshot.jitter),
+    };
     // What changes does not make a run that failed succeed at once.
     let changed = differs.then(|| if failed { back_off } else { *at + settle });
     // A Secret does, that it waited for.
@@ -40,7 +44,8 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
         Ok(_) => {
             let interval = outcome.ttl.or_else(|| of.snapshot.xr.poll_interval());
             let interval = interval.map(|interval| interval.clamp(SHORTEST, LONGEST));
-            interval.map(|interval| *at + interval.mul_f64(0.9 + 0.2 * spread(of)))
+            // Never sooner: a run would meet the responses that are still kept, and be due again once the rest of their time is over.
+            interval.map(|interval| *at + interval.mul_f64(1.0 + SPREAD * spread(of)))
         }
         Err(_) => Some(back_off),
     };
@@ -73,6 +78,9 @@ pub(super) fn changing(seen: &Basis, now: &Basis) -> Option<Changing> {
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_hours(24 * 365);
 
+/// By this share of an interval what began together is kept apart.
+const SPREAD: f64 = 0.1;
+
 /// From 0 to 1, the same for one composite resource each time: what began together does not stay together.
 fn spread(of: &Context) -> f64 {
     let uid = of.snapshot.xr.uid();
@@ -81,3 +89,7 @@ fn spread(of: &Context) -> f64 {
         .fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     f64::from(sum % 1000) / 1000.0
 }
+
+#[cfg(test)]
+#[path = "due_tests.rs"]
+mod tests;

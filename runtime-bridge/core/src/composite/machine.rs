@@ -7,13 +7,14 @@ use super::{
     decide::decide,
     decision::Action,
     memory::CompositeMemory,
-    record_events,
+    names, record_events,
     results::{Performed, record},
     snapshot::{RunState, Snapshot},
 };
 use crate::{
     driver::{ApiFailure, Authority, Follow, Machine, Moment, Persisting, Requirements},
     managed::Decision,
+    rule::Rule,
 };
 
 /// Decides for composite resources.
@@ -47,6 +48,9 @@ impl Machine for CompositeMachine {
     }
 
     fn is_granted(memory: &CompositeMemory, moment: &Moment, authority: Authority) -> bool {
+        if Rule::LeaderAloneBegins.is_off() {
+            return true;
+        }
         let leads = moment.leadership.leads && moment.leadership.term == memory.term;
         match authority {
             Authority::Anybody => true,
@@ -58,6 +62,10 @@ impl Machine for CompositeMachine {
     fn refresh(memory: &mut CompositeMemory, snapshot: &Snapshot) {
         if let RunState::Ended { outcome, at, .. } = &snapshot.run {
             record_events::record(memory, outcome, *at);
+        }
+        let xr = &snapshot.xr;
+        if snapshot.may_act && !xr.is_paused() {
+            memory.handle_request(xr.annotation(names::RECONCILE_REQUESTED).unwrap_or_default());
         }
     }
 

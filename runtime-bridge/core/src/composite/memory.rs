@@ -14,7 +14,7 @@ use super::{
     present::Difference,
     publication::{FailedPublication, Published},
 };
-use crate::managed::Event;
+use crate::{managed::Event, reasons::CompositeEvent};
 
 /// What a process remembers of one composite resource.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,6 +25,8 @@ pub struct CompositeMemory {
     pub(super) verified: Option<String>,
     /// Creates whose answers were lost -> when the last of them began. One that was answered can have no more effect.
     pub(super) lost_creates: BTreeMap<ObjectId, Timestamp>,
+    /// The last token by which a person asked for a reconcile; `None`: it has not been looked at in this term.
+    pub(super) requested: Option<String>,
     /// Objects of ours that were seen in this term.
     pub(super) seen: BTreeSet<ObjectId>,
     /// Objects that a live read did not find -> when that read began.
@@ -145,6 +147,25 @@ impl CompositeMemory {
         if self.reported.insert(state.to_owned()) {
             self.events.push(event);
         }
+    }
+
+    /// A person asked for a reconcile if the annotation holds another token than before: what was refused is tried again now, and what failed is run
+    /// again. That of a process that has just begun to lead was handled by the one before, as nothing is held back then.
+    pub(super) fn handle_request(&mut self, token: &str) {
+        let former = self.requested.replace(token.to_owned());
+        if token.is_empty() || former.is_none_or(|former| former == token) {
+            return;
+        }
+        self.failures.clear();
+        self.failed_deletions.clear();
+        self.failed_reads.clear();
+        self.failed_runs = 0;
+        self.rejected_status = None;
+        self.failed_publication = None;
+        self.events.push(Event::normal(
+            CompositeEvent::ReconcileRequestHandled,
+            "Handling reconcile request",
+        ));
     }
 
     /// It could not be read just now.

@@ -18,6 +18,8 @@ pub const EXTERNAL_NAME: &str = "crossplane.io/external-name";
 pub const PAUSED: &str = "crossplane.io/paused";
 /// Annotation of a composite resource: Go duration between looks at it though nothing changed.
 pub const POLL_INTERVAL: &str = "crossplane.io/poll-interval";
+/// Annotation: opaque token. A new one asks for everything to be tried again now.
+pub const RECONCILE_REQUESTED: &str = "crossplane.io/reconcile-requested-at";
 /// Kubernetes' own finalizer: dependants lose their owner, and stay.
 pub const ORPHAN_FINALIZER: &str = "orphan";
 

@@ -112,6 +112,9 @@ impl Plan {
                             {
                                 plan.replaced.push((id.clone(), name.to_owned()));
                             }
+                            Some(name)
+                                if Rule::OneObjectPerName.is_off() && result.resources.contains_key(name) => {
+                            }
                             Some(_) => plan.obsolete.push((id.clone(), reference.clone())),
                         }
                         true

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     driver::{ApiFailure, ApiFailureKind},
-    function::Severity,
+    function::{ResultTarget, Severity},
     managed::Event,
     reasons::{CompositeEvent, Reason},
 };
@@ -54,6 +54,13 @@ pub(super) fn record(memory: &mut CompositeMemory, outcome: &RunOutcome, at: Tim
                     one.step, result.message
                 ),
             ),
+        };
+        let is_for_claim =
+            result.target == ResultTarget::CompositeAndClaim && result.severity != Severity::Unknown;
+        let event = if is_for_claim {
+            event.with_claim(&result.message)
+        } else {
+            event
         };
         let state = format!("{RESULT}{}/{}", event.reason, event.message);
         memory.report(&state, event);

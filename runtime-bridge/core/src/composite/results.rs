@@ -25,6 +25,7 @@ use crate::{
     driver::{Follow, Moment},
     managed::Event,
     reasons::CompositeEvent,
+    rule::Rule,
 };
 
 /// A status that is refused is tried again after this.
@@ -338,7 +339,9 @@ fn created(
             memory.added.remove(&resource.id);
             memory.written(resource, &object);
         }
-        Err(failure) if failure.kind == WriteFailureKind::AlreadyExists => {
+        Err(failure)
+            if failure.kind == WriteFailureKind::AlreadyExists && !Rule::TakenNameIsObserved.is_off() =>
+        {
             memory.name_taken.insert(resource.id.clone());
         }
         Err(failure) => {

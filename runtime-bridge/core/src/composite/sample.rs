@@ -1,7 +1,89 @@
-//! Arbitrary JSON for property tests.
+//! Samples for tests: arbitrary JSON, and a composite resource of which nothing has been composed yet.
 
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use jiff::Timestamp;
 use proptest::prelude::*;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use super::{
+    Composite,
+    choose::Selected,
+    pipeline::{PipelineSpec, RunOutcome},
+    snapshot::{Chosen, InUse, RunState, Settings, Snapshot},
+};
+use crate::{definition::Scope, function::DesiredState};
+
+/// When [`snapshot`] was taken.
+pub(super) fn now() -> Timestamp {
+    "2026-01-01T00:00:00Z".parse().unwrap()
+}
+
+/// Of a composite resource with these annotations and this status, which has a composition and no run.
+pub(super) fn snapshot(scope: Scope, annotations: &Value, status: &Value) -> Snapshot {
+    let object = json!({
+        "apiVersion": "example.org/v1",
+        "kind": "App",
+        "metadata": {
+            "name": "app",
+            "namespace": "team",
+            "uid": "uid",
+            "resourceVersion": "1",
+            "generation": 3,
+            "annotations": annotations,
+        },
+        "spec": {},
+        "status": status,
+    });
+    let pipeline = json!([{"step": "compose", "functionRef": {"name": "function"}}]);
+    let chosen = Chosen {
+        selected: Selected {
+            composition: "app".to_owned(),
+            revision: "app-1".to_owned(),
+            revision_selector: None,
+            changes: Vec::new(),
+        },
+        revision_uid: "revision".to_owned(),
+        secrets_namespace: None,
+        pipeline: Ok(Arc::new(PipelineSpec::parse(&pipeline).unwrap())),
+    };
+    Snapshot {
+        xr: Composite::parse(object, scope),
+        choice: Ok(chosen),
+        seen: BTreeMap::new(),
+        strays: Vec::new(),
+        required: BTreeMap::new(),
+        secrets: BTreeMap::new(),
+        secrets_watched: true,
+        connection_keys: Arc::new(BTreeSet::new()),
+        in_use: InUse::default(),
+        is_unwatched: false,
+        run: RunState::None,
+        namespaced: BTreeMap::new(),
+        reserved: BTreeMap::new(),
+        term_began: now(),
+        may_act: true,
+        settings: Arc::new(Settings::default()),
+        jitter: 0.5,
+        now: now(),
+    }
+}
+
+/// Of a run that desires nothing.
+pub(super) fn outcome() -> RunOutcome {
+    RunOutcome {
+        result: Ok(DesiredState::default()),
+        context: None,
+        results: Vec::new(),
+        conditions: Vec::new(),
+        ttl: None,
+        requirements: super::StepRequirements::default(),
+        looked: BTreeMap::new(),
+    }
+}
 
 /// Any JSON, a few levels deep.
 pub(super) fn json() -> impl Strategy<Value = Value> {

@@ -170,6 +170,8 @@ pub struct Settings {
     pub writes: usize,
     /// Deletions and reads of one batch.
     pub batch: usize,
+    /// Composed resources of one composite resource.
+    pub max_composed: usize,
 }
 
 impl Default for Settings {
@@ -185,6 +187,7 @@ impl Default for Settings {
             deletion_deadline: Duration::from_mins(15),
             writes: 64,
             batch: 256,
+            max_composed: 2_000,
         }
     }
 }

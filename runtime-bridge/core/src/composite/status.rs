@@ -402,3 +402,7 @@ pub(super) fn to_write(of: &Facts, report: &Report) -> Option<Value> {
         .is_some_and(|echo| !differs(&new, &echo.0) && echo.1 == *old);
     (differs(&new, old) && !echoed).then_some(new)
 }
+
+#[cfg(test)]
+#[path = "status_tests.rs"]
+mod tests;

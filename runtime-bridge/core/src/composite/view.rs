@@ -122,7 +122,7 @@ fn without(map: &Value, is_out: impl Fn(&str) -> bool) -> Value {
     Value::Object(kept)
 }
 
-/// An annotation of our own, or one that changes with each `kubectl apply` of the same.
+/// An annotation of our own: functions never see it.
 fn is_own_annotation(name: &str) -> bool {
     name.starts_with(names::OUR_PREFIX)
 }

@@ -117,6 +117,8 @@ pub struct Event {
     pub reason: String,
     /// For people.
     pub message: String,
+    /// The claim of a composite resource gets an event, too, with this message.
+    pub on_claim: Option<String>,
 }
 
 impl Event {
@@ -126,6 +128,7 @@ impl Event {
             warning: true,
             reason: reason.into().into(),
             message: message.to_owned(),
+            on_claim: None,
         }
     }
 
@@ -135,6 +138,16 @@ impl Event {
             warning: false,
             reason: reason.into().into(),
             message: message.to_owned(),
+            on_claim: None,
+        }
+    }
+
+    /// Likewise on the claim, with a message of its own.
+    #[must_use]
+    pub fn with_claim(self, message: &str) -> Self {
+        Self {
+            on_claim: Some(message.to_owned()),
+            ..self
         }
     }
 }

@@ -8,6 +8,7 @@ reasons! {
         PublishConnectionSecret = "connection details were published, or could not be; of legacy composite resources alone",
         ComposeResources = "the pipeline, a result of a function, or a composed resource; the message names which",
         NamespaceOverridden = "a function wants another namespace than that of a namespaced composite resource, which is used",
+        ReconcileRequestHandled = "a new token stands in the annotation `crossplane.io/reconcile-requested-at`: what was refused is tried again now, and the pipeline runs again",
         ReconciliationPaused = "the composite resource is paused, see `Synced`",
         DeleteCompositeResource = "the deletion of a composite resource cannot go on; the message says why",
         DeletionBlocked = "nothing of a deletion has moved for 10 s; the message names what holds it up and what to do",

@@ -188,6 +188,13 @@ rules! {
     ExternalNameIsReserved: "nothing is created while another object of its external name is being deleted", [Module("composite")];
     AlteredIsNotFought: "what the API server makes of a field is not fought", [Module("composite")];
     ResultOfWhatIsDesired: "a result counts only for what is desired now", [Module("composite")];
+    HomeIsKept: "what a namespaced composite resource composes is in its namespace", [Module("composite")];
+    OneObjectPerName: "of two objects of one composition resource name and kind one stays", [Module("composite")];
+    TakenNameIsObserved: "an object that has the name of one to be created is read past the caches", [Module("composite")];
+    LeaderAloneBegins: "without the lease, or draining, nothing is begun", [Module("composite")];
+    PausedIsLeftAlone: "a paused composite resource is left as it is, deletion included", [Module("composite")];
+    ReadinessIsTheFunctions: "a composed resource is ready only if its function says so", [Module("composite")];
+    FailedRunChangesNothing: "a failed run writes and deletes nothing of what is composed", [Module("composite")];
 
     // Claims
     ClaimNamesFirst: "a composite resource is created only when its claim names it", [Module("claim")];

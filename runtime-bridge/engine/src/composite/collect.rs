@@ -1,13 +1,16 @@
 //! Collects what a decision is made from.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use bridge_core::{
     composite::{
-        Additions, Composite, InUse, Lookup, ObjectId, ObjectState, Reservation, ResourceRef, RunState,
-        Snapshot, names, requires, secrets_that_count,
+        Additions, Composite, ContentDigest, InUse, Lookup, ObjectId, ObjectState, Reservation, ResourceRef,
+        RunState, Snapshot, names, requires, secrets_that_count,
     },
-    function::ResourceSelector,
+    function::{ResourceSelector, SchemaSelector},
     protection::UsageView,
     watch_plan::GroupKind,
 };
@@ -109,6 +112,10 @@ impl CompositeReconciler {
             let found = finder.found_cached(&selector);
             required.insert(Lookup::Resources(selector), found.map(|found| found.digest()));
         }
+        for (selector, found) in self.schemas(&user, &snapshot.run).await {
+            is_unwatched |= found.is_err();
+            required.insert(Lookup::Schema(selector), found);
+        }
         Additions {
             in_use: self.in_use(snapshot, &seen),
             seen,
@@ -118,6 +125,31 @@ impl CompositeReconciler {
             is_unwatched,
             now: self.shared.clock.now(),
         }
+    }
+
+    /// The schemas that the last run was shown, as they are now.
+    async fn schemas(
+        &self,
+        user: &Key,
+        run: &RunState,
+    ) -> BTreeMap<SchemaSelector, Result<ContentDigest, String>> {
+        let RunState::Ended { basis, .. } = run else {
+            return BTreeMap::new();
+        };
+        let selectors = basis.required.keys().filter_map(|lookup| match lookup {
+            Lookup::Schema(selector) => Some(selector.clone()),
+            Lookup::Resources(_) | Lookup::Secret { .. } => None,
+        });
+        let selectors: BTreeSet<SchemaSelector> = selectors.collect();
+        let schemas = &self.shared.schemas;
+        // Before they are read: what changes in between is known then.
+        schemas.set_user(user, selectors.clone());
+        let mut found = BTreeMap::new();
+        for selector in selectors {
+            let schema = schemas.get(&selector).await;
+            found.insert(selector, schema.map(|schema| schema.digest));
+        }
+        found
     }
 
     /// The usages that name an object that was seen.
@@ -206,8 +238,13 @@ impl CompositeReconciler {
         let owned = self.shared.store.controlled_by(xr.uid());
         // What was not composed is none, such as a connection Secret; nor is what lives elsewhere than the composite resource.
         let is_composed = |object: &Arc<Object>| {
-            object.annotation(names::RESOURCE_NAME).is_some()
-                && home.is_none_or(|home| object.namespace() == Some(home))
+            // Of Secrets no annotations are kept. A connection Secret has no such label.
+            let mark = if object.api.is_metadata_only() {
+                object.label(names::COMPOSITE)
+            } else {
+                object.annotation(names::RESOURCE_NAME)
+            };
+            mark.is_some() && home.is_none_or(|home| object.namespace() == Some(home))
         };
         let strays = owned.into_iter().filter(is_composed).map(|object| ResourceRef {
             api_version: object.api.api_version(),

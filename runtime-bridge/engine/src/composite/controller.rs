@@ -68,7 +68,11 @@ impl Reconcile for QueuedReconciler {
         let is_read = object.is_deleting() || of.shared.has_read_all();
         // What is in use is known only once all usages are. Before, no more is done than to say that it is being deleted.
         let is_to_be_said = || object.is_deleting() && !reports_deletion(&object.to_value());
-        let may_begin = are_usages_known(&of.shared.watches) || is_to_be_said();
+        // Nor does it go before it is known which Secrets it composed: of one without a reference only the list tells.
+        let are_secrets_listed =
+            || !object.is_deleting() || !matches!(of.shared.secrets.state(), WatchState::Syncing(_));
+        let is_known = are_usages_known(&of.shared.watches) && are_secrets_listed();
+        let may_begin = is_known || is_to_be_said();
         if !is_read || !may_begin {
             return Next::busy(now() + NOT_YET, request.priority);
         }

@@ -1,9 +1,15 @@
 //! What a composite resource depends on: whose changes are its turn, and which kinds are to be watched for it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use bridge_core::{
-    composite::{Composite, names, requires},
+    composite::{
+        Composite, names,
+        requires::{self, Required},
+    },
     definition::Scope,
     function::{ResourceMatch, ResourceSelector},
     watch_plan::GroupKind,
@@ -23,13 +29,15 @@ pub(super) fn edges(scope: Scope) -> Arc<[Edge]> {
         let xr = Composite::parse(object.to_value(), scope);
         let home = xr.namespace();
         let mut keys: Vec<Key> = xr.refs.iter().map(|one| keys_of(one, home)).collect();
-        keys.extend(required(&xr).iter().filter_map(by_name));
+        keys.extend(required(&xr).steps.selectors().flat_map(by_name));
         keys.extend(composition(&xr).map(|name| Key::new(library::composition_kind(), None, name)));
         keys
     };
     let selections = move |object: &Object| {
         let xr = Composite::parse(object.to_value(), scope);
-        let mut selections: Vec<LabelSelection> = required(&xr).iter().filter_map(by_labels).collect();
+        let required = required(&xr);
+        let mut selections: Vec<LabelSelection> = required.steps.selectors().filter_map(by_labels).collect();
+        selections.extend(whole_kinds(&required));
         selections.extend(compositions(&xr));
         selections
     };
@@ -40,7 +48,7 @@ pub(super) fn edges(scope: Scope) -> Arc<[Edge]> {
             .iter()
             .map(|one| needed(&one.api_version, &one.kind))
             .collect::<Vec<_>>();
-        let required = requires::decode(xr.annotation(names::REQUIRES)).kinds.resources;
+        let required = required(&xr).kinds.resources;
         let required = required.iter().map(|one| needed(&one.api_version, &one.kind));
         let mut needs: Vec<NeededKind> = refs.into_iter().chain(required).collect();
         needs.sort();
@@ -55,9 +63,18 @@ pub(super) fn edges(scope: Scope) -> Arc<[Edge]> {
     ])
 }
 
-fn required(xr: &Composite) -> Vec<ResourceSelector> {
-    let required = requires::decode(xr.annotation(names::REQUIRES));
-    required.steps.selectors().cloned().collect()
+fn required(xr: &Composite) -> Required {
+    requires::decode(xr.annotation(names::REQUIRES))
+}
+
+/// Where the requirements are too many to be stored, all objects of their kinds count.
+fn whole_kinds(required: &Required) -> Vec<LabelSelection> {
+    let selected: BTreeSet<GroupKind> = required.steps.selectors().map(group_kind).collect();
+    let kinds = required.kinds.resources.iter();
+    let kinds: BTreeSet<GroupKind> = kinds
+        .map(|one| needed(&one.api_version, &one.kind).kind)
+        .collect();
+    kinds.difference(&selected).cloned().map(all).collect()
 }
 
 fn needed(api_version: &str, kind: &str) -> NeededKind {
@@ -72,15 +89,16 @@ fn group_kind(selector: &ResourceSelector) -> GroupKind {
     needed(&selector.api_version, &selector.kind).kind
 }
 
-fn by_name(selector: &ResourceSelector) -> Option<Key> {
-    match &selector.matching {
-        ResourceMatch::Name(name) => Some(Key::new(
-            group_kind(selector),
-            selector.namespace.as_deref(),
-            name,
-        )),
-        ResourceMatch::Labels(_) => None,
-    }
+/// Of a cluster-scoped kind the namespace says nothing; whether it is one is not known here.
+fn by_name(selector: &ResourceSelector) -> Vec<Key> {
+    let ResourceMatch::Name(name) = &selector.matching else {
+        return Vec::new();
+    };
+    let namespace = selector.namespace.as_deref();
+    let places = namespace.map(Some).into_iter().chain([None]);
+    places
+        .map(|place| Key::new(group_kind(selector), place, name))
+        .collect()
 }
 
 fn by_labels(selector: &ResourceSelector) -> Option<LabelSelection> {
@@ -94,13 +112,16 @@ fn by_labels(selector: &ResourceSelector) -> Option<LabelSelection> {
     }
 }
 
-/// Revisions of its composition; of one that has none yet, all of them and all compositions.
-fn compositions(xr: &Composite) -> Vec<LabelSelection> {
-    let all = |kind: GroupKind| LabelSelection {
+fn all(kind: GroupKind) -> LabelSelection {
+    LabelSelection {
         kind,
         namespace: None,
         labels: BTreeMap::new(),
-    };
+    }
+}
+
+/// Revisions of its composition; of one that has none yet, all of them and all compositions.
+fn compositions(xr: &Composite) -> Vec<LabelSelection> {
     match composition(xr) {
         Some(name) => vec![LabelSelection {
             labels: BTreeMap::from([(COMPOSITION_NAME.to_owned(), name.to_owned())]),
@@ -114,3 +135,7 @@ fn compositions(xr: &Composite) -> Vec<LabelSelection> {
 fn composition(xr: &Composite) -> Option<&str> {
     xr.machinery()?.get("compositionRef")?.get("name")?.as_str()
 }
+
+#[cfg(test)]
+#[path = "dependencies_tests.rs"]
+mod tests;

@@ -10,7 +10,7 @@ use bridge_core::{
 use futures::{StreamExt, stream};
 use serde_json::Value;
 
-use super::{objects::live, schema, shared::CompositeShared};
+use super::{objects::live, shared::CompositeShared};
 use crate::{
     api_error::ApiError,
     object::{ApiType, Key, Object},
@@ -113,9 +113,9 @@ impl<'a> Finder<'a> {
                 Ok(objects) => Found::Resources(objects.into_iter().map(Resource::of).collect()),
                 Err(why) => Found::Failed(why),
             },
-            Lookup::Schema(selector) => match schema::read(&self.shared.writer, selector).await {
-                Ok(schema) => Found::Schema(schema),
-                Err(error) => Found::Failed(error.to_string()),
+            Lookup::Schema(selector) => match self.shared.schemas.get(selector).await {
+                Ok(schema) => Found::Schema(Option::clone(&schema.value)),
+                Err(why) => Found::Failed(why),
             },
             Lookup::Secret { namespace, name } => match self.secret(namespace, name).await {
                 Ok(data) => Found::Secret(data),

@@ -14,6 +14,7 @@ mod reconciler;
 mod run;
 mod runs;
 mod schema;
+mod schemas;
 mod secret_users;
 mod shared;
 

@@ -7,16 +7,23 @@ use bridge_core::{
         Action, Composite, CompositeMachine, CompositeMemory, CompositeWrite, ObjectState, Performed,
         ResourceRef, names,
     },
+    definition::Scope,
     driver::{Driver, Effect, End, Input, Moment, Permit, Retry},
     managed::Event,
     queue::Priority,
+    watch_plan::GroupKind,
 };
 use futures::{StreamExt, stream};
 use tracing::Instrument;
 
 use super::{find::Finder, reconciler::CompositeReconciler};
 use crate::{
-    api_error::ApiError, event::EventType, object::Object, random, reconcile::Next, shell::{MemoryGuard, readable},
+    api_error::ApiError,
+    event::EventType,
+    object::{Key, Object},
+    random,
+    reconcile::Next,
+    shell::{MemoryGuard, readable},
     write::Finalized,
 };
 
@@ -213,9 +220,31 @@ impl CompositeReconciler {
         } else {
             EventType::Normal
         };
-        self.shared
-            .events
-            .record_as(EVENT_SOURCE, object, event_type, &event.reason, &event.message);
+        let events = &self.shared.events;
+        events.record_as(EVENT_SOURCE, object, event_type, &event.reason, &event.message);
+        let Some(message) = &event.on_claim else { return };
+        if let Some(claim) = self.claim_of(object) {
+            events.record_as(EVENT_SOURCE, &claim, event_type, &event.reason, message);
+        }
+    }
+
+    /// The claim of a legacy composite resource, as far as it is stored, and says so itself.
+    fn claim_of(&self, object: &Object) -> Option<Arc<Object>> {
+        if self.terms().scope != Scope::LegacyCluster {
+            return None;
+        }
+        let newest = self.newest(object)?;
+        let spec = newest.spec_value();
+        let text = |field: &str| spec["claimRef"][field].as_str();
+        let group = text("apiVersion")?.split_once('/')?.0;
+        let key = Key::new(
+            GroupKind::new(group, text("kind")?),
+            Some(text("namespace")?),
+            text("name")?,
+        );
+        let claim = self.shared.store.get(&key)?;
+        let is_bound = claim.spec_value()["resourceRef"]["name"] == object.name();
+        is_bound.then_some(claim)
     }
 }
 

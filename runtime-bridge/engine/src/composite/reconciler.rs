@@ -68,11 +68,13 @@ impl CompositeReconciler {
         self.stopped.store(true, Ordering::SeqCst);
         self.runs.end_all();
         self.shared.secret_users.forget_kind(&self.api.kind);
+        self.shared.schemas.forget_kind(&self.api.kind);
     }
 
     pub(super) fn forget(&self, key: &Key, uid: &str) {
         self.runs.end(uid);
         self.shared.connection_secrets.forget(uid);
         self.shared.secret_users.forget(key);
+        self.shared.schemas.set_user(key, BTreeSet::new());
     }
 }

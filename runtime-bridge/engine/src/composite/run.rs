@@ -3,7 +3,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use bridge_core::{
-    composite::{Next, Pipeline, PipelineSpec, RunInput, RunOutcome, RunStart},
+    composite::{Limits, Next, Pipeline, PipelineSpec, RunInput, RunOutcome, RunStart},
     queue::{Priority, Wake},
 };
 use futures::FutureExt;
@@ -56,6 +56,10 @@ impl CompositeReconciler {
             observed,
             steps: PipelineSpec::clone(&start.pipeline),
             seeds: start.seeds,
+            limits: Limits {
+                composed: shared.settings.max_composed,
+                ..Limits::default()
+            },
             ..RunInput::default()
         });
         loop {

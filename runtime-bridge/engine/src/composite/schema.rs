@@ -3,37 +3,22 @@
 use bridge_core::function::SchemaSelector;
 use serde_json::{Map, Value};
 
-use crate::{api_error::ApiError, write::Writer};
-
 /// References within references are followed so deep; what lies below is any value.
 const DEPTH: usize = 64;
 
-/// The schema of a kind, with everything that it refers to put in place; `None`: the kind is not known.
-///
-/// # Errors
-/// [`ApiError`] if the API server does not tell.
-pub(super) async fn read(writer: &Writer, selector: &SchemaSelector) -> Result<Option<Value>, ApiError> {
-    let root = if selector.api_version.contains('/') {
-        "apis"
-    } else {
-        "api"
-    };
+/// Where the schemas of a group and version are, as the index of `/openapi/v3` has it; `None`: it is no version.
+pub(super) fn document(api_version: &str) -> Option<String> {
+    let root = if api_version.contains('/') { "apis" } else { "api" };
     let is_path = |part: &str| {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
         !part.is_empty() && part.chars().all(allowed)
     };
-    if !selector.api_version.split('/').all(is_path) {
-        return Ok(None);
-    }
-    let path = format!("/openapi/v3/{root}/{}", selector.api_version);
-    match writer.get_document("openapi", &path).await {
-        Ok(document) => Ok(of_kind(&document, selector)),
-        Err(ApiError::NotFound(_) | ApiError::NotServed(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
+    let is_version = api_version.split('/').all(is_path);
+    is_version.then(|| format!("{root}/{api_version}"))
 }
 
-fn of_kind(document: &Value, selector: &SchemaSelector) -> Option<Value> {
+/// The schema of a kind, with everything that it refers to put in place; `None`: the kind is not known.
+pub(super) fn of_kind(document: &Value, selector: &SchemaSelector) -> Option<Value> {
     let (group, version) = selector
         .api_version
         .rsplit_once('/')

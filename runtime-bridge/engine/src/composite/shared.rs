@@ -15,8 +15,9 @@ use bridge_core::{
 };
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use tokio_util::task::AbortOnDropHandle;
 
-use super::{library::Library, secret_users::SecretUsers};
+use super::{library::Library, schemas::Schemas, secret_users::SecretUsers};
 use crate::{
     api_error::ApiError,
     clock::Clock,
@@ -54,6 +55,8 @@ pub struct CompositeShared {
     pub(crate) connection_secrets: Arc<ConnectionSecrets>,
     pub(crate) secret_users: Arc<SecretUsers>,
     _secrets: Subscription,
+    pub(super) schemas: Arc<Schemas>,
+    _schemas: AbortOnDropHandle<()>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(super) library: Library,
@@ -70,9 +73,14 @@ impl CompositeShared {
     /// For an engine. `functions`: how functions are called.
     pub fn new(engine: &Engine, functions: Arc<dyn Functions>, options: CompositeOptions) -> Arc<Self> {
         let secret_users = Arc::new(SecretUsers::default());
+        let schemas = Schemas::new(engine);
+        let follow =
+            Arc::clone(&schemas).follow(engine.watches.served_changes(), Arc::clone(&engine.dispatcher));
         Arc::new(Self {
             _secrets: secret_users.subscribe(engine),
             secret_users,
+            schemas,
+            _schemas: AbortOnDropHandle::new(tokio::spawn(follow)),
             store: Arc::clone(&engine.store),
             watches: Arc::clone(&engine.watches),
             dispatcher: Arc::clone(&engine.dispatcher),

@@ -46,7 +46,7 @@ pub enum Interest {
 pub struct LabelSelection {
     /// Of which kind.
     pub kind: GroupKind,
-    /// Where; `None`: everywhere.
+    /// Where; `None`: everywhere. What is cluster-scoped is selected whatever it is.
     pub namespace: Option<String>,
     /// All of them; empty: whatever its labels.
     pub labels: BTreeMap<String, String>,
@@ -59,7 +59,7 @@ impl LabelSelection {
             && self
                 .namespace
                 .as_deref()
-                .is_none_or(|namespace| object.namespace() == Some(namespace))
+                .is_none_or(|namespace| object.namespace().is_none_or(|is| is == namespace))
             && has_labels(object, &self.labels)
     }
 }

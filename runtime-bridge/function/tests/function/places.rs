@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use bridge_core::function::{FunctionFailure, Functions, RunRequest, RunResponse};
+use bridge_core::function::{FunctionFailure, Functions, Observed, Resource, RunRequest, RunResponse};
 use bridge_function::{Client, Options, PLACES};
 use fake_function::Version;
 use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
 use tokio::task::JoinHandle;
 
 use crate::{
@@ -39,6 +40,65 @@ async fn a_call_beyond_the_places_waits_until_its_deadline() {
         .unwrap_err();
     assert_eq!(error, FunctionFailure::Busy { places: PLACES });
     raw.under_way(running.len()).await;
+}
+
+/// Of a composite resource of this namespace.
+fn request_of(namespace: &str) -> RunRequest {
+    let composite = json!({
+        "apiVersion": "example.org/v1", "kind": "App", "metadata": {"name": "app", "namespace": namespace},
+    });
+    RunRequest {
+        observed: Arc::new(Observed {
+            composite: Resource::of(composite),
+            ..Observed::default()
+        }),
+        ..RunRequest::default()
+    }
+}
+
+#[tokio::test]
+async fn calls_of_one_namespace_do_not_keep_those_of_another_waiting() {
+    let raw = Raw::hanging();
+    let client = Arc::new(Client::new(Options::new(table(&raw.endpoint), None)));
+    let running = fill(&client, &raw).await;
+    let start = |namespace: &str, left: SignedDuration| -> Running {
+        let (client, request) = (Arc::clone(&client), request_of(namespace));
+        tokio::spawn(async move { client.run("f", &request, Timestamp::now() + left).await })
+    };
+    let _crowd: Vec<Running> = (0..100)
+        .map(|_| start("crowded", SignedDuration::from_mins(1)))
+        .collect();
+    tokio::task::yield_now().await;
+    let other = start("other", SignedDuration::from_secs(1));
+    tokio::task::yield_now().await;
+    for ended in &running[..2] {
+        ended.abort();
+    }
+    // It had the second place that came free: else it would say that all are taken.
+    assert_eq!(other.await.unwrap().unwrap_err(), FunctionFailure::OutOfTime);
+}
+
+#[tokio::test]
+async fn calls_under_way_and_waiting_are_shown() {
+    let raw = Raw::hanging();
+    let client = Arc::new(Client::new(Options::new(table(&raw.endpoint), None)));
+    let shown = || {
+        let functions = client.functions();
+        let [function] = functions.as_slice() else {
+            panic!("{functions:?}");
+        };
+        assert_eq!((function.name.as_str(), &function.held), ("f", &None));
+        assert!(function.endpoint.is_ok());
+        (function.running, function.waiting)
+    };
+    assert_eq!(shown(), (0, 0));
+    let _running = fill(&client, &raw).await;
+    let waiting = start(&client);
+    tokio::task::yield_now().await;
+    assert_eq!(shown(), (PLACES, 1));
+    waiting.abort();
+    tokio::task::yield_now().await;
+    assert_eq!(shown(), (PLACES, 0));
 }
 
 #[tokio::test]

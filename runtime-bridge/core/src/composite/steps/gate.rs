@@ -8,6 +8,7 @@ use super::super::{
 use crate::{
     managed::Event,
     reasons::{CompositeEvent, ConditionReason},
+    rule::Rule,
 };
 
 /// As Crossplane says it.
@@ -18,7 +19,7 @@ pub(in super::super) fn rest_without_authority(of: &Context) -> Flow {
 }
 
 pub(in super::super) fn report_paused(of: &Context) -> Flow {
-    if !of.snapshot.xr.is_paused() {
+    if !of.snapshot.xr.is_paused() || Rule::PausedIsLeftAlone.is_off() {
         return NEXT;
     }
     let report = Report {

@@ -24,6 +24,7 @@ use crate::{
     managed::{Event, Rest},
     protection::UsageView,
     reasons::{CompositeEvent, ConditionReason},
+    rule::Rule,
 };
 
 /// Before it is ready: whoever waits for that reads them.
@@ -294,7 +295,7 @@ fn ready(desired: &DesiredState, unready: &[&str]) -> ConditionReport {
 fn unready(desired: &DesiredState) -> Vec<&str> {
     let unready = desired.resources.iter();
     unready
-        .filter(|(_, one)| one.ready != Readiness::Ready)
+        .filter(|(_, one)| one.ready != Readiness::Ready && !Rule::ReadinessIsTheFunctions.is_off())
         .map(|(name, _)| name.as_str())
         .collect()
 }

@@ -16,6 +16,7 @@ use super::super::{
 use crate::{
     managed::Event,
     reasons::{CompositeEvent, ConditionReason},
+    rule::Rule,
 };
 
 /// An object of which nothing is known is asked for again after this.
@@ -124,7 +125,7 @@ pub(in super::super) fn repeat(of: &Context) -> Flow {
 
 fn failed<'a>(of: &Context<'a>) -> Option<(&'a RunOutcome, &'a RunFailure)> {
     match &of.snapshot.run {
-        RunState::Ended { outcome, .. } if of.run_counts() => {
+        RunState::Ended { outcome, .. } if of.run_counts() && !Rule::FailedRunChangesNothing.is_off() => {
             outcome.result.as_ref().err().map(|failure| (&**outcome, failure))
         }
         _ => None,

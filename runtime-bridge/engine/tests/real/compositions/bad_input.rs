@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 use super::stage::{Bridge, Stage, order, orders};
 use crate::harness::within;
 
+/// Calls for the case `ttl`.
+pub static TTL_CALLS: AtomicU64 = AtomicU64::new(0);
+
 fn config_map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"value": "bad"}})
 }
@@ -33,12 +36,42 @@ pub fn failure(case: &str) -> Option<FunctionFailure> {
     })
 }
 
+/// Of a function that desires nothing.
+fn results(case: &str) -> Option<Vec<RunResult>> {
+    let result = |severity, message: &str, target| RunResult {
+        severity,
+        message: message.to_owned(),
+        reason: Some("Sizing".to_owned()),
+        target,
+    };
+    Some(match case {
+        "fatal" => vec![result(
+            Severity::Fatal,
+            "there is no size 7",
+            ResultTarget::Composite,
+        )],
+        "for-claim" => vec![
+            result(
+                Severity::Warning,
+                "there is no size 7",
+                ResultTarget::CompositeAndClaim,
+            ),
+            result(Severity::Normal, "size 6 it is", ResultTarget::Composite),
+        ],
+        _ => return None,
+    })
+}
+
 /// The order says in `spec.values.case` what its function does wrong.
 pub fn respond(case: &str, request: &RunRequest) -> RunResponse {
     let mut response = RunResponse {
         desired: request.desired.clone(),
         ..RunResponse::default()
     };
+    if let Some(results) = results(case) {
+        response.results = results;
+        return response;
+    }
     let mut desire = |name: &str, object: Value| {
         let resource = Resource {
             ready: Readiness::Ready,
@@ -60,6 +93,11 @@ pub fn respond(case: &str, request: &RunRequest) -> RunResponse {
                 "first",
                 json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"call": call.to_string()}}),
             );
+        }
+        "ttl" => {
+            TTL_CALLS.fetch_add(1, Ordering::Relaxed);
+            desire("first", config_map("kept"));
+            response.ttl = Some(Duration::from_secs(1));
         }
         "elsewhere" => {
             let mut object = config_map("elsewhere");
@@ -98,14 +136,6 @@ pub fn respond(case: &str, request: &RunRequest) -> RunResponse {
             json!({"apiVersion": "nobody.example.org/v1", "kind": "Nothing"}),
         ),
         "theirs" => desire("bad", config_map("theirs")),
-        "fatal" => {
-            response.results = vec![RunResult {
-                severity: Severity::Fatal,
-                message: "there is no size 7".to_owned(),
-                reason: None,
-                target: ResultTarget::Composite,
-            }];
-        }
         "unsettled" => {
             let seen = request.required_resources.len();
             let selector = |number: usize| ResourceSelector {

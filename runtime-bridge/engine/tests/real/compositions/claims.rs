@@ -347,3 +347,43 @@ async fn a_composite_resource_of_another_claim_is_left_alone() {
     assert_eq!(stage.values(&namespace).await, ["1"]);
     bridge.end().await;
 }
+
+#[tokio::test]
+async fn a_result_for_the_claim_becomes_an_event_of_both() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"case": "for-claim"})))
+        .await;
+    stage.ready(&format!("{}/a", claims(&namespace))).await;
+    let events = |namespace: &str, kind: &str| {
+        format!(
+            "/api/v1/namespaces/{namespace}/events?fieldSelector=reason=Sizing,involvedObject.kind={kind}"
+        )
+    };
+    let told = |list: &Value| {
+        let items = list["items"].as_array().into_iter().flatten();
+        let mut told: Vec<(String, String)> = items
+            .map(|event| (event["type"].to_string(), event["message"].to_string()))
+            .collect();
+        told.sort();
+        told
+    };
+    let event = |type_: &str, message: &str| (json!(type_).to_string(), json!(message).to_string());
+    let step = |message: &str| format!("Pipeline step \"config-maps\": {message}");
+    let of_xr = [
+        event("Normal", &step("size 6 it is")),
+        event("Warning", &step("there is no size 7")),
+    ];
+    stage
+        .object(&events("default", "XPurchase"), |list| told(list) == of_xr)
+        .await;
+    let of_claim = [event("Warning", "there is no size 7")];
+    stage
+        .object(&events(&namespace, CLAIM), |list| told(list) == of_claim)
+        .await;
+    bridge.end().await;
+}

@@ -131,3 +131,25 @@ async fn a_function_that_answers_otherwise_each_time_is_called_more_slowly() {
     assert_eq!(stage.values(&namespace).await, ["1"]);
     bridge.end().await;
 }
+
+/// As a backup that was taken before the references were stored would restore it.
+#[tokio::test]
+async fn a_secret_without_a_reference_is_found_and_goes_with_its_order() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    let values = json!({"case": "kind", "kind": "Secret"});
+    let (namespace, path, before) = composed(&bridge, &stage, &values).await;
+    let name = refs(&before)[0]["name"].as_str().unwrap().to_owned();
+    let secret = format!("/api/v1/namespaces/{namespace}/secrets/{name}");
+    stage.admin.get(&secret).await.unwrap();
+    bridge.end().await;
+
+    let restored = json!({"spec": {"crossplane": {"resourceRefs": null}}});
+    stage.admin.patch(&path, &restored).await.unwrap();
+    stage.admin.delete(&path).await.unwrap();
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.gone(&path).await;
+    // No garbage collector runs here.
+    assert!(stage.admin.get(&secret).await.is_err());
+    bridge.end().await;
+}

@@ -15,6 +15,7 @@ mod forbidden;
 mod guard;
 mod reserved;
 mod responsive;
+mod schemas;
 mod stage;
 mod too_deep;
 mod usages;

@@ -85,6 +85,27 @@ impl Functions for ConfigMaps {
                     requirements = required(value);
                     shown(request)
                 }
+                // All objects of a kind of the core group, in its namespace or none.
+                "kind" => {
+                    requirements = super::at_rest::of_kind(value.as_str().unwrap_or_default());
+                    json!(
+                        request
+                            .required_resources
+                            .get("kind")
+                            .map_or(0, Vec::len)
+                            .to_string()
+                    )
+                }
+                // What the schema of the kind says of itself.
+                "schema" => {
+                    requirements.schemas = [("schema".to_owned(), super::schemas::selector())].into();
+                    let schema = request.required_schemas.get("schema").cloned().flatten();
+                    json!(
+                        schema.unwrap_or_default()["description"]
+                            .as_str()
+                            .unwrap_or_default()
+                    )
+                }
                 // What it is shown of its own connection details.
                 "own" => json!(own.keys().cloned().collect::<Vec<_>>().join(",")),
                 _ => value.clone(),

@@ -1,6 +1,6 @@
 //! Nominal courses, written out.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use bridge_core::composite::ObjectId;
 use serde_json::json;
@@ -56,6 +56,21 @@ fn a_composite_at_rest_is_not_written() {
         world.settle().unwrap();
     }
     assert_eq!(world.api.writes.len(), writes, "{:?}", world.api.writes);
+}
+
+#[test]
+fn runs_that_are_repeated_for_a_ttl_write_nothing() {
+    const MINUTE: Duration = Duration::from_mins(1);
+    let mut world = world();
+    world.answer = |response| response.ttl = Some(MINUTE);
+    act(&mut world, TWO);
+    world.live_on(MINUTE);
+    let (writes, runs, events) = (world.api.writes.len(), world.runs, world.events.len());
+    world.live_on(10 * MINUTE);
+    assert_eq!(world.api.writes.len(), writes, "{:?}", world.api.writes);
+    let repeated = world.runs - runs;
+    assert!((9..=10).contains(&repeated), "{repeated} runs in ten minutes");
+    assert_eq!(world.events.len(), events, "{:?}", world.events);
 }
 
 #[test]

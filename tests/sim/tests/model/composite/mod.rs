@@ -12,4 +12,6 @@ mod in_use;
 mod kept;
 mod life;
 mod process;
+mod requested;
 mod reserved;
+mod ruled;

@@ -11,6 +11,7 @@ use bridge_core::{
     },
     driver::{ApiFailure, ApiFailureKind, Driver, Effect, End, Input, Leadership, Moment, Permit},
     function::{DesiredState, RunRequest, RunResponse},
+    managed::Event,
     watch_plan::GroupKind,
 };
 use jiff::Timestamp;
@@ -83,6 +84,8 @@ pub struct World {
     pub runs: usize,
     /// The API server refuses a status that has this field.
     pub refuses_status: Option<&'static str>,
+    /// The API server refuses to create and to change what is composed.
+    pub refuses_writes: bool,
     /// The API server refuses to delete what is composed.
     pub refuses_deletions: bool,
     /// A person edits the composite resource while the next run goes on.
@@ -97,6 +100,14 @@ pub struct World {
     /// How long a run takes while time is [let pass](Self::tick).
     pub run_takes: Duration,
     pub circuit: CircuitCounts,
+    /// It holds the lease.
+    pub leads: bool,
+    /// It is about to stop.
+    pub draining: bool,
+    /// What its function answers beside what it desires.
+    pub answer: fn(&mut RunResponse),
+    /// All that were recorded.
+    pub events: Vec<Event>,
 }
 
 enum Outcome {
@@ -128,6 +139,7 @@ impl World {
             stuck_until: None,
             runs: 0,
             refuses_status: None,
+            refuses_writes: false,
             refuses_deletions: false,
             edit_during_run: None,
             in_use: |_| InUse::default(),
@@ -136,6 +148,10 @@ impl World {
             no_choice: None,
             run_takes: Duration::from_millis(20),
             circuit: CircuitCounts::default(),
+            leads: true,
+            draining: false,
+            answer: |_| {},
+            events: Vec::new(),
         }
     }
 
@@ -242,6 +258,15 @@ impl World {
         self.settle_until(self.now + Duration::from_hours(1000))
     }
 
+    /// So long passes, whatever there is to do.
+    pub fn live_on(&mut self, time: Duration) {
+        let end = self.now + time;
+        self.settle_until(end).unwrap();
+        if self.now < end {
+            self.advance(end.duration_since(self.now).unsigned_abs());
+        }
+    }
+
     /// Likewise, but not longer than this.
     pub fn settle_until(&mut self, last: Timestamp) -> Result<(), String> {
         for _ in 0..400 {
@@ -294,9 +319,9 @@ impl World {
         Moment {
             now: self.now,
             leadership: Leadership {
-                leads: true,
+                leads: self.leads,
                 term: self.term,
-                draining: false,
+                draining: self.draining,
             },
             jitter: 0.5,
         }
@@ -333,7 +358,7 @@ impl World {
                 break End::Gone;
             }
             driver.resume(&mut memory, &self.moment(), input);
-            memory.take_events();
+            self.events.extend(memory.take_events());
             let counts = memory.take_circuit_counts();
             self.circuit.allowed += counts.allowed;
             self.circuit.half_open_allowed += counts.half_open_allowed;
@@ -456,10 +481,12 @@ impl World {
                 Next::Need(_) => pipeline.found(BTreeMap::new()),
                 Next::Call { request, .. } => {
                     let desired = (self.function)(&request);
-                    pipeline.answered(Ok(RunResponse {
+                    let mut response = RunResponse {
                         desired,
                         ..RunResponse::default()
-                    }));
+                    };
+                    (self.answer)(&mut response);
+                    pipeline.answered(Ok(response));
                 }
                 Next::End(outcome) => return *outcome,
             }
@@ -657,6 +684,9 @@ impl World {
             ));
         }
         let mut created = None;
+        if self.refuses_writes {
+            return Err(write_failure(&Ok(Outcome::Refused)));
+        }
         let late = Late::Create(id.clone(), body.clone());
         let outcome = self.attempt(Some(late), |world| {
             created = Some(world.api.create(&id, &body, &time)?);
@@ -668,6 +698,9 @@ impl World {
     fn apply(&mut self, change: &bridge_core::composite::Change) -> Result<LiveObject, WriteFailure> {
         let (id, body) = (change.resource.id.clone(), change.resource.applied());
         let (uid, version) = (change.uid.clone(), change.resource_version.clone());
+        if self.refuses_writes {
+            return Err(write_failure(&Ok(Outcome::Refused)));
+        }
         let mut applied = None;
         let late = Late::Apply(id.clone(), uid.clone(), version.clone(), body.clone());
         let outcome = self.attempt(Some(late), |world| {

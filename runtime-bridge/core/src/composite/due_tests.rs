@@ -1,0 +1,127 @@
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    composite::{
+        facts::Facts,
+        memory::CompositeMemory,
+        pipeline::{RunFailure, RunOutcome},
+        sample,
+        snapshot::Snapshot,
+        view,
+    },
+    definition::Scope,
+};
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// A composite resource of this uid, whose run has just ended like this and saw what is there now.
+fn ended(uid: &str, annotations: &Value, outcome: RunOutcome) -> Snapshot {
+    let mut snapshot = sample::snapshot(Scope::Namespaced, annotations, &Value::Null);
+    snapshot.xr.object["metadata"]["uid"] = uid.into();
+    let basis = {
+        let memory = CompositeMemory::default();
+        view::basis(&Facts::new(&snapshot, &memory), snapshot.choice.as_ref().unwrap())
+    };
+    snapshot.run = RunState::Ended {
+        basis,
+        outcome: Arc::new(outcome),
+        took: Duration::from_millis(20),
+        at: sample::now(),
+    };
+    snapshot
+}
+
+fn due_after(snapshot: &Snapshot) -> Option<Duration> {
+    let memory = CompositeMemory {
+        failed_runs: 1,
+        ..CompositeMemory::default()
+    };
+    let at = due(&Context::new(snapshot, &memory))?;
+    Some(at.duration_since(sample::now()).unsigned_abs())
+}
+
+fn with_ttl(ttl: Duration) -> RunOutcome {
+    RunOutcome {
+        ttl: Some(ttl),
+        ..sample::outcome()
+    }
+}
+
+#[test]
+fn without_ttl_and_interval_no_run_is_due_by_itself() {
+    assert_eq!(due_after(&ended("uid", &json!({}), sample::outcome())), None);
+}
+
+#[test]
+fn no_run_is_due_before_the_ttl_has_ended() {
+    let mut all: Vec<Duration> = (0..500)
+        .map(|n| due_after(&ended(&format!("uid-{n}"), &json!({}), with_ttl(MINUTE))).unwrap())
+        .collect();
+    all.sort_unstable();
+    let (first, last) = (all[0], all[499]);
+    assert!(first >= MINUTE, "{first:?}");
+    assert!(last <= MINUTE.mul_f64(1.1), "{last:?}");
+    // What began together does not stay together.
+    assert!(last - first > Duration::from_secs(4), "{first:?} to {last:?}");
+}
+
+#[test]
+fn one_composite_resource_is_due_after_the_same_time_each_time() {
+    let of = |uid| due_after(&ended(uid, &json!({}), with_ttl(MINUTE)));
+    assert_eq!(of("a"), of("a"));
+}
+
+#[test]
+fn an_interval_counts_where_there_is_no_ttl() {
+    let annotations = json!({"crossplane.io/poll-interval": "10m"});
+    let after = due_after(&ended("uid", &annotations, sample::outcome())).unwrap();
+    assert!((10 * MINUTE..=11 * MINUTE).contains(&after), "{after:?}");
+}
+
+#[test]
+fn a_ttl_counts_before_an_interval() {
+    for interval in ["10s", "10m"] {
+        let annotations = json!({"crossplane.io/poll-interval": interval});
+        let after = due_after(&ended("uid", &annotations, with_ttl(MINUTE))).unwrap();
+        assert!(
+            (MINUTE..=MINUTE.mul_f64(1.1)).contains(&after),
+            "{interval}: {after:?}"
+        );
+    }
+}
+
+#[test]
+fn no_interval_is_shorter_than_a_second_or_longer_than_a_year() {
+    let of = |ttl| due_after(&ended("uid", &json!({}), with_ttl(ttl))).unwrap();
+    let shortest = of(Duration::from_millis(1));
+    assert!(
+        (SHORTEST..=SHORTEST.mul_f64(1.1)).contains(&shortest),
+        "{shortest:?}"
+    );
+    let longest = of(Duration::from_hours(24 * 3650));
+    assert!((LONGEST..=LONGEST.mul_f64(1.1)).contains(&longest), "{longest:?}");
+}
+
+#[test]
+fn a_change_is_due_once_runs_have_settled_whatever_the_ttl() {
+    let mut snapshot = ended("uid", &json!({}), with_ttl(MINUTE));
+    snapshot.xr.object["metadata"]["labels"] = json!({"changed": "yes"});
+    // Four times what the last one took, and a tenth of a second at least.
+    assert_eq!(due_after(&snapshot), Some(Duration::from_millis(100)));
+}
+
+#[test]
+fn a_failed_run_is_repeated_by_its_back_off_whatever_changes() {
+    let failed = RunOutcome {
+        result: Err(RunFailure::NoSteps),
+        ..sample::outcome()
+    };
+    let mut snapshot = ended("uid", &json!({}), failed);
+    let back_off = Some(policies::RUN.wait(1, 0.5));
+    assert_eq!(due_after(&snapshot), back_off);
+    snapshot.xr.object["metadata"]["labels"] = json!({"changed": "yes"});
+    assert_eq!(due_after(&snapshot), back_off);
+}
