@@ -78,8 +78,17 @@ fn build(kind: &Kind) -> Result<Value, Rejection> {
         categories: categories(kind),
         namespaced: kind.namespaced,
     };
-    let schema = object_schema(&kind.description, spec, status::managed(&kind.status_schema));
+    let schema = object_schema(description(kind), spec, status::managed(&kind.status_schema));
     Ok(definition(&names, &columns(kind), &schema))
+}
+
+/// What `kubectl explain` says of the kind. SDKs that derive a schema put the words there, and none beside it.
+fn description(kind: &Kind) -> &str {
+    let of_schema = kind.parameters_schema.get("description").and_then(Value::as_str);
+    match (kind.description.as_str(), of_schema) {
+        ("", Some(of_schema)) => of_schema,
+        (own, _) => own,
+    }
 }
 
 fn categories(kind: &Kind) -> Vec<String> {
@@ -139,10 +148,14 @@ fn for_provider(kind: &Kind) -> Result<(Value, Vec<Value>), Rejection> {
         .as_object_mut()
         .and_then(|schema| schema.remove("required"));
     let required = required.as_ref().and_then(Value::as_array).into_iter().flatten();
-    let validations = required
-        .filter_map(Value::as_str)
-        .map(required_rule)
-        .collect::<Result<_, _>>()?;
+    let mut validations = Vec::new();
+    for name in required.filter_map(Value::as_str) {
+        validations.push(required_rule(name)?);
+        // `kubectl explain` knows of no rule in CEL.
+        if let Some(field) = schema::find_mut(&mut schema, &[name.to_owned()]) {
+            schema::note(field, "Required.");
+        }
+    }
     if schema.get("description").is_none() {
         schema["description"] = json!("Parameters of the external resource.");
     }

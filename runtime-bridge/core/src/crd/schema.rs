@@ -42,10 +42,10 @@ pub(super) fn note(schema: &mut Value, sentence: &str) {
         .get("description")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    let gap = if before.is_empty() || before.ends_with(' ') {
-        ""
-    } else {
-        " "
+    let gap = match before.chars().next_back() {
+        None | Some(' ' | '\n') => "",
+        Some('.' | '!' | '?' | ':' | ';') => " ",
+        Some(_) => ". ",
     };
     schema["description"] = Value::from(format!("{before}{gap}{sentence}"));
 }

@@ -173,6 +173,44 @@ fn a_cluster_scoped_kind() {
     expect_file!["golden/cluster.yaml"].assert_eq(&yaml(managed(&database(false)).unwrap()));
 }
 
+/// What `kubectl explain` shows of the kind, and of its parameters.
+fn explained(kind: &Kind) -> (String, String) {
+    let crd = managed(kind).unwrap();
+    let schema = crd.pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap();
+    let text = |at: &str| schema.pointer(at).and_then(Value::as_str).unwrap().to_owned();
+    (
+        text("/description"),
+        text("/properties/spec/properties/forProvider/description"),
+    )
+}
+
+#[test]
+fn a_kind_without_a_description_has_that_of_its_parameters() {
+    let mut kind = database(true);
+    assert_eq!(explained(&kind).0, "A database.");
+    kind.parameters_schema["description"] = json!("What a database is made of.");
+    assert_eq!(explained(&kind).0, "A database.");
+    kind.description.clear();
+    let twice = "What a database is made of.".to_owned();
+    assert_eq!(explained(&kind), (twice.clone(), twice));
+}
+
+#[test]
+fn a_required_parameter_says_so_in_its_description() {
+    let mut kind = database(true);
+    let properties = &mut kind.parameters_schema["properties"];
+    properties["region"]["description"] = json!("Where it is");
+    let crd = managed(&kind).unwrap();
+    let description = |field: &str| {
+        let parameters = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/forProvider";
+        let description = crd.pointer(&format!("{parameters}/properties/{field}/description"));
+        description.and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    assert_eq!(description("region"), "Where it is. Required.");
+    assert!(description("passwordSecretRef").ends_with(" Required."));
+    assert!(!description("network").contains("Required."));
+}
+
 #[test]
 fn the_configs_of_a_plugin() {
     expect_file!["golden/provider_config.yaml"].assert_eq(&yaml(provider_config(&plugin())));

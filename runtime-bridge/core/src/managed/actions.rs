@@ -203,20 +203,13 @@ impl ReconcileContext<'_> {
 
     /// How an object that is being deleted can go without its resource, behind what keeps it; nothing, unless it is being deleted.
     pub fn way_out(&self) -> String {
-        let managed = &self.snapshot.managed;
         if !self.deleting() {
             return String::new();
         }
-        let given = managed.annotation(names::ORPHAN);
-        let wrong = if given.is_empty() {
-            String::new()
-        } else {
-            format!(" (it says {given:?}, which is not the uid of this object)")
-        };
         format!(
-            "; or annotate {}={}{wrong} to remove the object without deleting the external resource",
+            "; or annotate {}={} to remove the object without deleting the external resource",
             names::ORPHAN,
-            managed.uid
+            self.snapshot.managed.uid
         )
     }
 

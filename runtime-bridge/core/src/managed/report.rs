@@ -140,6 +140,12 @@ impl Report {
             report.synced = Some(ConditionValue::no(ConditionReason::ReconcileError, message));
             rest.wake = Some(rest.wake.map_or(retry, |wake| wake.min(retry)));
         }
+        // Whatever the deletion waits for, they who wrote it wait for an answer.
+        if let (Some(synced), Some(answer)) = (&mut report.synced, rules::wrong_orphan(snapshot)) {
+            let gap = if synced.message.is_empty() { "" } else { "; " };
+            synced.message.push_str(gap);
+            synced.message.push_str(&answer);
+        }
         let old = &snapshot.managed.status;
         let mut events: Vec<Event> = report.event.take().into_iter().collect();
         let mut new = report.apply(snapshot, old);

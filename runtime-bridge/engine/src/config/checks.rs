@@ -79,6 +79,8 @@ struct Failed {
     error: ConfigError,
     /// A check went well since: only calls can tell.
     passed: bool,
+    /// How a call was rejected, where no check can tell whether the next one will be; none was accepted since.
+    unrefuted: Option<ConfigError>,
 }
 
 impl Checks {
@@ -135,6 +137,7 @@ impl Checks {
                     failure: Box::new(doubt.failure),
                 };
                 self.fail(config, error.clone(), doubt.since);
+                self.of_revision(config, |failed| failed.unrefuted = Some(error.clone()));
                 return Err(error);
             }
             Err(source) => ConfigError::NotChecked {
@@ -178,6 +181,24 @@ impl Checks {
         true
     }
 
+    /// What is reported of a config that is tried again, as nothing but a call can tell whether it is good by now.
+    pub(super) fn unrefuted(&self, config: &Config) -> Option<ConfigError> {
+        let failed = self.failed.lock();
+        let failed = failed
+            .as_ref()
+            .filter(|failed| failed.revision == config.revision)?;
+        failed.unrefuted.clone()
+    }
+
+    /// A call that began then was accepted. Whether that is news.
+    pub(super) fn accepted(&self, config: &Config, began: Timestamp) -> bool {
+        self.of_revision(config, |failed| {
+            let tried = began >= failed.until;
+            failed.unrefuted.take_if(|_| tried).is_some()
+        })
+        .unwrap_or(false)
+    }
+
     /// The doubt about this revision, which ends here.
     fn take_doubt(&self, config: &Config) -> Option<Doubt> {
         let doubt = self.doubt.lock().take();
@@ -208,6 +229,7 @@ impl Checks {
             was_doubted,
         });
         self.go_on();
+        self.of_revision(config, |failed| failed.unrefuted = None);
     }
 
     fn go_on(&self) {
@@ -216,8 +238,21 @@ impl Checks {
         }
     }
 
+    fn of_revision<T>(&self, config: &Config, change: impl FnOnce(&mut Failed) -> T) -> Option<T> {
+        let mut failed = self.failed.lock();
+        failed
+            .as_mut()
+            .filter(|failed| failed.revision == config.revision)
+            .map(change)
+    }
+
     fn fail(&self, config: &Config, error: ConfigError, now: Timestamp) {
         let mut failed = self.failed.lock();
+        // A check that did not come about refutes nothing.
+        let unrefuted = failed
+            .as_ref()
+            .filter(|last| last.revision == config.revision)
+            .and_then(|last| last.unrefuted.clone());
         let times = match failed.as_ref() {
             Some(last)
                 if last.revision == config.revision && (!last.passed || now < last.until + IN_A_ROW) =>
@@ -233,6 +268,7 @@ impl Checks {
             until: now + self.wait(times, &error),
             error,
             passed: false,
+            unrefuted,
         });
     }
 

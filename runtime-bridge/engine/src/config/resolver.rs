@@ -136,6 +136,12 @@ struct CachedConfig {
     config: Arc<Config>,
 }
 
+impl CachedConfig {
+    fn is_of(&self, config: &Config) -> bool {
+        self.config.id == config.id && self.config.revision == config.revision
+    }
+}
+
 impl ConfigResolver {
     /// Knows nothing yet.
     pub fn new(options: ConfigOptions) -> Self {
@@ -222,7 +228,12 @@ impl ConfigResolver {
         mut config: Arc<Object>,
         resolved: &Result<Arc<Config>, ConfigError>,
     ) {
-        let identity = resolved.as_ref().map(|config| config.identity.as_str());
+        let unrefuted = resolved.as_ref().ok();
+        let unrefuted = unrefuted.and_then(|config| slot.checks.unrefuted(config));
+        let identity = match (&unrefuted, resolved) {
+            (Some(error), _) | (None, Err(error)) => Err(error),
+            (None, Ok(config)) => Ok(config.identity.as_str()),
+        };
         let now = self.options.clock.now();
         if slot.unreported.lock().is_some_and(|again| now < again) {
             return;
@@ -445,12 +456,29 @@ impl ConfigSource for ConfigResolver {
         let slots: Vec<Arc<Slot>> = self.slots.lock().values().map(Arc::clone).collect();
         for slot in slots {
             let mut known = slot.known.lock();
-            let is_this = |known: &CachedConfig| {
-                known.config.id == config.id && known.config.revision == config.revision
-            };
+            let is_this = |known: &CachedConfig| known.is_of(config);
             // Of a revision that is not in use any more it says nothing.
             let now = self.options.clock.now();
             known.take_if(|known| is_this(known) && slot.checks.rejected(config, failure, began, now));
+        }
+    }
+
+    fn accepted(&self, config: &Config, began: Timestamp) {
+        let now = self.options.clock.now();
+        let mut to_report = Vec::new();
+        for (key, slot) in self.slots.lock().iter() {
+            let is_this = slot
+                .known
+                .lock()
+                .as_ref()
+                .is_some_and(|known| known.is_of(config));
+            if is_this && slot.checks.accepted(config, began) {
+                *slot.unreported.lock() = Some(now);
+                to_report.push(key.clone());
+            }
+        }
+        for config in to_report {
+            self.options.objects.wake(&config, now);
         }
     }
 }

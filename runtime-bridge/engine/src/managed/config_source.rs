@@ -23,4 +23,7 @@ pub trait ConfigSource: Send + Sync + 'static {
     /// A call that began then failed for its config: whoever asks for it waits, until it changes or is found good again. What it was read
     /// from is read afresh.
     fn rejected(&self, config: &Config, failure: &Failure, began: Timestamp);
+
+    /// A call that began then was accepted: where nothing else could tell that the config is good again, this does.
+    fn accepted(&self, config: &Config, began: Timestamp);
 }

@@ -347,6 +347,7 @@ impl ManagedReconciler {
 
     fn worked(&self, snapshot: &Snapshot, began: Timestamp) {
         if let Ok(config) = &snapshot.config {
+            self.configs.accepted(config, began);
             let group = &self.kind.capabilities.rate_limit_group;
             self.shared
                 .suspensions

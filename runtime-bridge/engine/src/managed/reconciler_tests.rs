@@ -40,6 +40,8 @@ impl ConfigSource for Configs {
     }
 
     fn rejected(&self, _: &Config, _: &Failure, _: Timestamp) {}
+
+    fn accepted(&self, _: &Config, _: Timestamp) {}
 }
 
 /// Is never called.

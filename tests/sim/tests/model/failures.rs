@@ -389,26 +389,6 @@ fn being_removed_upstream_is_neither_ready_nor_updated() {
 }
 
 #[test]
-fn a_deletion_that_takes_too_long_says_so() {
-    let mut model = Model::at_rest(&kinds::named());
-    model.cloud.keeps_what_is_deleted = true;
-    model.etcd.delete(model.now);
-    let until = model.now + Duration::from_mins(11);
-    while model.now < until {
-        model.pass(A);
-        model.advance(Duration::from_secs(10));
-    }
-    assert!(model.message().contains("overdue"), "{}", model.message());
-    assert!(
-        (10..30).contains(&model.calls("delete")),
-        "each 30 s: {}",
-        model.calls("delete")
-    );
-    model.cloud.keeps_what_is_deleted = false;
-    model.ends_gone();
-}
-
-#[test]
 fn a_reconcile_request_annotation_triggers_an_observe() {
     let mut model = Model::at_rest(&kinds::named());
     let looks = model.calls("observe");
@@ -508,24 +488,4 @@ fn in_plugin_diff_mode_its_verdict_leads_to_an_update() {
     model.advance(Duration::from_secs(61));
     model.rest();
     assert_eq!(model.calls("update"), 1, "it says that nothing differs");
-}
-
-#[test]
-fn a_deletion_whose_credentials_went_first_names_the_way_out() {
-    let mut model = Model::at_rest(&kinds::named());
-    model.config = Err(problem("SecretNotFound"));
-    model.etcd.delete(model.now);
-    model.rest();
-    assert_eq!(model.value("Synced"), "False/SecretNotFound");
-    let way_out = format!("; or annotate {}=uid-1 to remove the object", names::ORPHAN);
-    assert!(model.message().contains(&way_out), "{}", model.message());
-    model.etcd.annotate(names::ORPHAN, Some("another-uid"));
-    model.rest();
-    let answer = "(it says \"another-uid\", which is not the uid of this object)";
-    assert!(model.message().contains(answer), "{}", model.message());
-    assert!(model.etcd.object.is_some());
-    model.etcd.annotate(names::ORPHAN, Some("uid-1"));
-    model.rest();
-    assert!(model.etcd.object.is_none());
-    assert_eq!((model.cloud.objects.len(), model.calls("delete")), (1, 0));
 }

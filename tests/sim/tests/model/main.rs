@@ -20,6 +20,7 @@ mod replacement;
 mod script;
 mod shell;
 
+mod deletions;
 mod explore;
 mod failures;
 mod operations;

@@ -136,3 +136,17 @@ pub fn may_be_orphaned(snapshot: &Snapshot) -> bool {
     managed.deletion.is_some()
         && (!managed.policies.delete || marked || !snapshot.kind.capabilities.can_delete)
 }
+
+/// What a person is answered who lets another object go, of another uid, while this one stays.
+pub fn wrong_orphan(snapshot: &Snapshot) -> Option<String> {
+    let managed = &snapshot.managed;
+    let given = managed.annotation(names::ORPHAN);
+    let is_wrong = managed.deletion.is_some() && !given.is_empty() && !may_be_orphaned(snapshot);
+    is_wrong.then(|| {
+        format!(
+            "the annotation {} says {given:?}, which is not the uid of this object, {}",
+            names::ORPHAN,
+            managed.uid
+        )
+    })
+}

@@ -22,6 +22,7 @@ pub use answer::{
 pub use call::{
     delete_needs_intent, follows, is_certainly_unsent, is_just_recorded, may_be_orphaned, may_drive,
     may_still_run_until, pending_delete, precondition_valid_until, unrecorded_delete_may_run_until,
+    wrong_orphan,
 };
 pub use location::{found_in_another_account, in_another_account, same_location};
 pub use operation::{

@@ -95,10 +95,12 @@ pub fn wait_for_suspension(ctx: &ReconcileContext) -> Flow {
     let left = Duration::try_from(suspension.until.duration_since(snapshot.now)).unwrap_or_default();
     // Not all at the same moment.
     let wake = suspension.until + (left / 4).mul_f64(snapshot.fresh.jitter.clamp(0.0, 1.0));
-    let reported = snapshot
-        .managed
-        .condition(SYNCED)
-        .is_some_and(|synced| synced.observed_generation == snapshot.managed.generation);
+    // An annotation changes no generation.
+    let reported = rules::wrong_orphan(snapshot).is_none()
+        && snapshot
+            .managed
+            .condition(SYNCED)
+            .is_some_and(|synced| synced.observed_generation == snapshot.managed.generation);
     Break(if reported {
         Decision::Rest(Rest {
             wake: Some(wake),

@@ -51,12 +51,13 @@ pub fn ask(ctx: &ReconcileContext) -> Flow {
         attempt: intent.attempt,
     });
     let message = format!(
-        "it cannot be known whether the creation begun at {} made a resource; check the external system, then annotate {}=absent/{} or {}=exists/{}/<its name>{not_taken}",
+        "it cannot be known whether the creation begun at {} made a resource; check the external system, then annotate {}=absent/{} or {}=exists/{}/<its name>{not_taken}{}",
         intent.started_at,
         names::CREATE_OUTCOME,
         question.id,
         names::CREATE_OUTCOME,
-        question.id
+        question.id,
+        ctx.way_out()
     );
     let report = Report {
         event: Some(Event::warning(StopReason::CreateOutcomeUnknown, &message)),

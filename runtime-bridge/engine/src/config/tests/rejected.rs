@@ -233,16 +233,34 @@ async fn expired_credentials_are_read_afresh_once_before_they_hold_their_config(
         .expect("those that expire later are read afresh again");
 }
 
-#[tokio::test]
-async fn a_plugin_that_checks_no_configs_is_believed_by_its_calls() {
+/// What was reported so far, without what was reported before.
+fn reported(shared: &Shared) -> Vec<String> {
+    let reported = std::mem::take(&mut shared.fixture().reported);
+    let said = |condition: &serde_json::Value| {
+        let word = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+        format!("{}/{}", word("status"), word("reason"))
+    };
+    reported.iter().map(said).collect()
+}
+
+/// A config of a plugin that checks none.
+fn unchecked() -> Shared {
     let shared = Shared::default();
     shared.config(None, 1, &json!({}));
     shared.fixture().verdict = Some(Err(CallError::Rejected {
         code: "UNIMPLEMENTED".to_owned(),
         message: String::new(),
     }));
+    shared
+}
+
+#[tokio::test]
+async fn a_plugin_that_checks_no_configs_is_believed_by_its_calls() {
+    let shared = unchecked();
     let resolver = shared.resolver(false);
-    for wait in [5, 10, 20] {
+    resolver.config_of(&cluster_wide()).await.unwrap();
+    assert_eq!(reported(&shared), ["True/Usable"]);
+    for (wait, told) in [(5, vec!["False/BadKey"]), (10, vec![]), (20, vec![])] {
         let before = shared.now();
         let config = resolver.config_of(&cluster_wide()).await.unwrap();
         resolver.rejected(&config, &refusal(), shared.now());
@@ -251,9 +269,51 @@ async fn a_plugin_that_checks_no_configs_is_believed_by_its_calls() {
         shared.wait(1);
         let config = resolver.config_of(&cluster_wide()).await.unwrap();
         resolver.rejected(&config, &refusal(), before - SignedDuration::from_secs(1));
+        // Calls that were on their way when it was rejected say nothing of today.
+        resolver.accepted(&config, before);
+        resolver.config_of(&cluster_wide()).await.unwrap();
+        assert_eq!(
+            reported(&shared),
+            told,
+            "{wait}: it is tried, and not known to be good"
+        );
     }
     // Calls that were sent before the last failure are no news, and go on being none.
+    let config = resolver.config_of(&cluster_wide()).await.unwrap();
+    let woken = shared.fixture().woken.len();
+    resolver.accepted(&config, shared.now());
+    assert_eq!(shared.fixture().woken[woken..], ["default in 0 s"]);
     resolver.config_of(&cluster_wide()).await.unwrap();
+    assert_eq!(reported(&shared), ["True/Usable"]);
+    resolver.accepted(&config, shared.now());
+    assert_eq!(shared.fixture().woken.len(), woken + 1, "it is news once");
+}
+
+#[tokio::test]
+async fn a_config_that_a_call_rejected_is_reported_anew_once_it_changes() {
+    let shared = unchecked();
+    let resolver = shared.resolver(false);
+    let config = resolver.config_of(&cluster_wide()).await.unwrap();
+    resolver.rejected(&config, &refusal(), shared.now());
+    assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey");
+    // An outage in between refutes nothing.
+    let unimplemented = shared.fixture().verdict.replace(Err(CallError::Unknown {
+        code: "UNAVAILABLE".to_owned(),
+        message: "away".to_owned(),
+    }));
+    shared.wait(5);
+    assert_eq!(
+        reason(&resolver, &cluster_wide()).await,
+        "ProviderConfigNotChecked"
+    );
+    shared.fixture().verdict = unimplemented;
+    shared.wait(60);
+    resolver.config_of(&cluster_wide()).await.unwrap();
+    let told = reported(&shared);
+    assert_eq!(told.last().map(String::as_str), Some("False/BadKey"), "{told:?}");
+    shared.config(None, 2, &json!({ "settings": { "region": "south" } }));
+    resolver.config_of(&cluster_wide()).await.unwrap();
+    assert_eq!(reported(&shared), ["True/Usable"]);
 }
 
 #[tokio::test]

@@ -269,6 +269,25 @@ fn a_question_survives_a_deletion_request_and_a_restart() {
 }
 
 #[test]
+fn a_question_of_a_deletion_names_the_way_out_and_answers_a_wrong_one() {
+    let mut model = unknown(CallOutcome::LostAfter);
+    model.rest();
+    assert!(!model.message().contains(names::ORPHAN), "{}", model.message());
+    model.etcd.delete(model.now);
+    model.rest();
+    let way_out = format!("; or annotate {}=uid-1 to remove the object", names::ORPHAN);
+    assert!(model.message().contains(&way_out), "{}", model.message());
+    model.etcd.annotate(names::ORPHAN, Some("another-uid"));
+    model.rest();
+    let answer = "says \"another-uid\", which is not the uid of this object, uid-1";
+    assert!(model.message().ends_with(answer), "{}", model.message());
+    assert_eq!(model.value("Synced"), "False/CreateOutcomeUnknown");
+    model.etcd.annotate(names::ORPHAN, Some("uid-1"));
+    model.rest();
+    assert!(model.etcd.object.is_none());
+}
+
+#[test]
 fn a_true_answer_absent_leads_to_a_new_create() {
     let mut model = unknown(CallOutcome::LostBefore);
     model.rest();
