@@ -1,9 +1,11 @@
 package crossbridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 
 	"crossbridge.dev/sdk/go/internal/check"
@@ -54,14 +56,16 @@ func (a *answerTo) checkObserve(response *pb.ObserveResponse) *check.Violation {
 	return check.UTF8(response.GetAbsent().GetExternalName(), "absent.external_name")
 }
 
-// outcome is the answer to a call that changes something, or to a poll. The name that was recorded stands in it whatever the result is.
+// outcome is the answer to a call that changes something, or to a poll. The name that was recorded stands in it whatever the result is, and what the
+// author returned beside an error.
 func (a *answerTo) outcome(ctx context.Context, outcome *pb.Outcome, err error) (*pb.Outcome, error) {
 	recorded, sent := a.call.recorded.get(), a.call.ExternalName
-	// Where the bridge knows the name, a status may stand: that of a poll rejects a handle that cannot be read.
-	isNews := a.verb == pb.OperationVerb_OPERATION_VERB_CREATE || recorded != sent
 	if err != nil {
+		name := cmp.Or(outcome.GetExternalName(), recorded)
+		// Where the bridge knows the name, a status may stand: that of a poll rejects a handle that cannot be read.
+		isNews := a.verb == pb.OperationVerb_OPERATION_VERB_CREATE || name != sent
 		failure, err := a.failure(ctx, err)
-		if err != nil && (recorded == "" || !isNews) {
+		if err != nil && (name == "" || !isNews) {
 			return nil, err
 		}
 		if err != nil {
@@ -69,7 +73,10 @@ func (a *answerTo) outcome(ctx context.Context, outcome *pb.Outcome, err error) 
 			failure = Internal("the call was rejected after the upstream had given a name: %v", err).WithReason("StatusAfterName").wire()
 			a.secrets.redactFailure(failure)
 		}
-		outcome = &pb.Outcome{Result: &pb.Outcome_Failure{Failure: failure}}
+		outcome = &pb.Outcome{
+			ExternalName: name, CanonicalId: outcome.GetCanonicalId(), ConnectionDetails: outcome.GetConnectionDetails(),
+			Result: &pb.Outcome_Failure{Failure: failure},
+		}
 	}
 	if outcome.GetExternalName() == "" {
 		outcome.ExternalName = recorded
@@ -240,13 +247,25 @@ func (a *answerTo) broken(ctx context.Context, violation *check.Violation) *pb.F
 	return invalidAnswer("%s", text).wire()
 }
 
-// logBroken tells the author which code it is.
-func (a *answerTo) logBroken(ctx context.Context, violation string) {
-	logger := Logger(ctx)
-	if a.kind != nil {
-		logger = logger.With("source", a.kind.source)
+// logger says which code it is: the author's type, with the line that serves it.
+func (a *answerTo) logger(ctx context.Context) *slog.Logger {
+	if a.kind == nil {
+		return Logger(ctx)
 	}
-	logger.Error("the plugin's answer breaks the contract", "violation", violation)
+	return Logger(ctx).With("source", a.kind.source)
+}
+
+func (a *answerTo) logBroken(ctx context.Context, violation string) {
+	a.logger(ctx).Error("the plugin's answer breaks the contract", "violation", violation)
+}
+
+// logBug names an error by its types, outermost first: its text may hold anything, secrets too.
+func (a *answerTo) logBug(ctx context.Context, err error) {
+	var types []string
+	for ; err != nil; err = errors.Unwrap(err) {
+		types = append(types, fmt.Sprintf("%T", err))
+	}
+	a.logger(ctx).Error("a bug in the plugin, or an error that MapError does not know", "error", types)
 }
 
 // failure is an error's, in form and without secrets; or the status that stands in its stead.
@@ -264,7 +283,7 @@ func (a *answerTo) failure(ctx context.Context, err error) (*pb.Failure, error) 
 	case isOwn && failure.reason == reasonInvalidAnswer:
 		a.logBroken(ctx, wire.GetMessage())
 	case !isOwn && failure.code == CodeInternal:
-		logBug(ctx, err)
+		a.logBug(ctx, err)
 	}
 	if violation := checkFailure(wire); violation != nil {
 		wire = a.broken(ctx, violation)

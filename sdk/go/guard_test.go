@@ -32,7 +32,9 @@ type ending struct {
 }
 
 func (e ending) Delete(ctx context.Context, request *crossbridge.DeleteRequest[sized, sized]) (*crossbridge.Outcome[sized, sized], error) {
-	return request.Completed(), e.how(ctx)
+	outcome := request.Completed()
+	outcome.ExternalName, outcome.CanonicalID = "a-widget", "id-7"
+	return outcome, e.how(ctx)
 }
 
 type logBuffer struct {
@@ -96,13 +98,21 @@ func TestTheLogSaysHowACallEnded(t *testing.T) {
 	}
 }
 
+func TestWhatIsReturnedBesideAnErrorGoesAlong(t *testing.T) {
+	call, _ := deletes(t, time.Minute, 0, func(context.Context) error { return errors.New("it went wrong") })
+	outcome, err := call()
+	if err != nil || outcome.GetFailure() == nil || outcome.GetExternalName() != "a-widget" || outcome.GetCanonicalId() != "id-7" {
+		t.Errorf("%v, %v", outcome, err)
+	}
+}
+
 func TestABugIsLoggedWithItsTypeOrPlaceAndNoText(t *testing.T) {
 	call, log := deletes(t, time.Minute, 0, func(context.Context) error { return errors.New(secretText) })
 	outcome, err := call()
 	if err != nil || outcome.GetFailure().GetReason() != "Internal" || !strings.Contains(log.text(), "*errors.errorString") {
 		t.Errorf("%v, %v, %s", outcome, err, log.text())
 	}
-	if strings.Contains(log.text(), secretText) {
+	if strings.Contains(log.text(), secretText) || !strings.Contains(log.text(), "crossbridge_test.ending at ") || !strings.Contains(log.text(), "guard_test.go:") {
 		t.Error(log.text())
 	}
 	call, log = deletes(t, time.Minute, 0, func(context.Context) error { panic(secretText) })

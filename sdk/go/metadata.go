@@ -2,8 +2,6 @@ package crossbridge
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"regexp"
 	"strconv"
@@ -90,13 +88,4 @@ func (m callMetadata) logger(base *slog.Logger, rpc string) *slog.Logger {
 		logger = logger.With("trace_id", parts[2], "parent_span_id", parts[3])
 	}
 	return logger
-}
-
-// logBug names an error by its types, outermost first: its text may hold anything, secrets too.
-func logBug(ctx context.Context, err error) {
-	var types []string
-	for ; err != nil; err = errors.Unwrap(err) {
-		types = append(types, fmt.Sprintf("%T", err))
-	}
-	Logger(ctx).Error("a bug in the plugin, or an error that MapError does not know", "error", types)
 }

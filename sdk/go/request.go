@@ -32,8 +32,11 @@ type Call struct {
 	// TraceParent continues the caller's trace (W3C) in requests to the upstream; empty: none, or malformed.
 	TraceParent string
 
-	sensitive func(pointer string) (string, bool)
-	recorded  *recordedName
+	sensitive    func(pointer string) (string, bool)
+	recorded     *recordedName
+	resourceType string
+	// requiresMarker: what bears none is not ours.
+	requiresMarker bool
 }
 
 type recordedName struct {
@@ -82,7 +85,7 @@ func callOf(target *pb.Target, sensitive map[string]string, id, traceParent stri
 		Owner:         Owner{owner.GetNamespace(), owner.GetName(), owner.GetUid(), owner.GetGeneration()},
 		Config:        configOf(target.GetConfig()), ID: id, TraceParent: traceParent,
 		sensitive: func(pointer string) (string, bool) { value, has := sensitive[pointer]; return value, has },
-		recorded:  &recordedName{},
+		recorded:  &recordedName{}, resourceType: typeText(target.GetResourceType()),
 	}
 }
 

@@ -103,7 +103,7 @@ func (s *served[P, S]) observe(ctx context.Context, call Call, wire *pb.ObserveR
 	if observed.found == nil {
 		return &pb.ObserveResponse{Result: &pb.ObserveResponse_Absent{Absent: &pb.Absent{ExternalName: observed.absent}}}, nil
 	}
-	observation, err := s.observation(observed.found, rawOf(wire.GetDesired()))
+	observation, err := s.observation(observed.found, rawOf(wire.GetDesired()), "observation.")
 	if err != nil {
 		return nil, err
 	}
@@ -151,10 +151,12 @@ func (s *served[P, S]) nothing(method string) error {
 	return invalidAnswer("%T returned nothing from %s of %s", s.resource, method, s.kind.wire.GetResourceType().GetKind())
 }
 
-// outcome is what the author returned, for the wire. The name, id, state, details and warnings of an observation become the outcome's.
+// outcome is what the author returned, for the wire. The name, id, state, details and warnings of an observation become the outcome's. Beside an error
+// it is what may be given only once.
 func (s *served[P, S]) outcome(outcome *Outcome[P, S], err error, method string, desired json.RawMessage) (*pb.Outcome, error) {
+	saved := named(outcome)
 	if err != nil {
-		return nil, err
+		return saved, err
 	}
 	if outcome == nil || !outcome.completed && outcome.operation == nil && outcome.failure == nil {
 		return nil, s.nothing(method)
@@ -168,7 +170,7 @@ func (s *served[P, S]) outcome(outcome *Outcome[P, S], err error, method string,
 		answer.Result = &pb.Outcome_Failure{Failure: outcome.failure.wire()}
 	case outcome.operation != nil:
 		if !s.kind.canPoll {
-			return nil, invalidAnswer("operation is not allowed: %T has no method Poll", s.resource)
+			return saved, invalidAnswer("operation is not allowed: %T has no method Poll", s.resource)
 		}
 		answer.Result = &pb.Outcome_Operation{Operation: operationOf(outcome.operation)}
 	default:
@@ -177,14 +179,27 @@ func (s *served[P, S]) outcome(outcome *Outcome[P, S], err error, method string,
 		if outcome.observation == nil {
 			break
 		}
-		observation, err := s.observation(outcome.observation, desired)
+		observation, err := s.observation(outcome.observation, desired, "completed.observation.")
 		if err != nil {
-			return nil, err
+			return saved, err
 		}
 		completed.Observation = observation
 		move(answer, observation)
 	}
 	return answer, nil
+}
+
+// named is what of an outcome may be given only once: it goes along with whatever becomes of the rest.
+func named[P, S any](outcome *Outcome[P, S]) *pb.Outcome {
+	saved := &pb.Outcome{}
+	if outcome == nil {
+		return saved
+	}
+	saved.ExternalName, saved.CanonicalId, saved.ConnectionDetails = outcome.ExternalName, outcome.CanonicalID, outcome.Connection
+	if observed := outcome.observation; observed != nil {
+		move(saved, &pb.Observation{ExternalName: observed.ExternalName, CanonicalId: observed.CanonicalID, ConnectionDetails: observed.Connection})
+	}
+	return saved
 }
 
 func move(outcome *pb.Outcome, observation *pb.Observation) {
@@ -208,10 +223,10 @@ func move(outcome *pb.Outcome, observation *pb.Observation) {
 	observation.Warnings = nil
 }
 
-func (s *served[P, S]) observation(observed *Observation[P, S], desired json.RawMessage) (*pb.Observation, error) {
+func (s *served[P, S]) observation(observed *Observation[P, S], desired json.RawMessage, at string) (*pb.Observation, error) {
 	parameters, err := schema.Write(observed.Parameters, s.kind.sensitive)
 	if err != nil {
-		return nil, invalidAnswer("parameters cannot be written: %T", err)
+		return nil, invalidAnswer("%sparameters cannot be written: %T", at, err)
 	}
 	answer := &pb.Observation{
 		ExternalName: observed.ExternalName, CanonicalId: observed.CanonicalID, ProviderState: observed.ProviderState,
@@ -225,7 +240,7 @@ func (s *served[P, S]) observation(observed *Observation[P, S], desired json.Raw
 	if observed.Status != nil {
 		status, err := schema.Write(observed.Status, nil)
 		if err != nil {
-			return nil, invalidAnswer("status cannot be written: %T", err)
+			return nil, invalidAnswer("%sstatus cannot be written: %T", at, err)
 		}
 		answer.Status = documentOf(status)
 	}

@@ -285,6 +285,9 @@ func (s *service) ListExternal(ctx context.Context, request *pb.ListExternalRequ
 	}
 	defer begun.cancel()
 	answer := &answerTo{service: s, secrets: secretsOf(request.GetConfig(), nil)}
+	if kind, err := s.kind(request.GetResourceType()); err == nil {
+		answer.kind = kind.published()
+	}
 	response, err := s.listed(begun, request)
 	if err != nil {
 		failure, err := answer.failure(begun.ctx, err)

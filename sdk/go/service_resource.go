@@ -28,6 +28,10 @@ func (s *service) call(begun begun, request resourceRequest) (servedKind, *answe
 	answer := &answerTo{
 		service: s, kind: published, call: &call, secrets: secretsOf(target.GetConfig(), request.GetDesired().GetSensitiveValues()),
 	}
+	switch request.(type) {
+	case *pb.DeleteRequest, *pb.PollOperationRequest:
+		call.requiresMarker = published.recoversBy(pb.CreateRecovery_CREATE_RECOVERY_MARKER)
+	}
 	serves := true
 	capabilities := published.wire.GetCapabilities()
 	switch request.(type) {

@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"math/big"
@@ -94,6 +95,22 @@ func TestASocketIsPrivateAndNeitherOneInUseNorAFileIsReplaced(t *testing.T) {
 	running, stop := context.WithCancel(t.Context())
 	defer stop()
 	socket := filepath.Join(folderFor(t), "s")
+	// What a process of the same id, in another container that shares the folder, is binding.
+	other := func(number int) string {
+		return filepath.Join(filepath.Dir(socket), fmt.Sprintf(".%d-%d", os.Getpid(), number))
+	}
+	for number := range 50 {
+		if err := os.WriteFile(other(number), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func() {
+		for number := range 50 {
+			if _, err := os.Stat(other(number)); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
 	// One that was left behind.
 	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {

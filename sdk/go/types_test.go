@@ -128,6 +128,35 @@ func TestAHandleIsReadAsItWasWrittenAndNoOther(t *testing.T) {
 	}
 }
 
+func TestAHandleOfAnEarlierBuildIsReadAsOneOfToday(t *testing.T) {
+	type before struct {
+		ID int64 `json:"id"`
+	}
+	read := func(text string) (handleState, error) {
+		former := crossbridge.Former(1, func(old before) handleState { return handleState{"north", old.ID} })
+		return crossbridge.DecodeHandle("handle", text, 2, former)
+	}
+	if state, err := read(`1:{"id":7}`); err != nil || state != (handleState{"north", 7}) {
+		t.Errorf("%v, %v", state, err)
+	}
+	if state, err := read(`2:{"region":"south","id":7}`); err != nil || state != (handleState{"south", 7}) {
+		t.Errorf("%v, %v", state, err)
+	}
+	for _, foreign := range []string{`3:{"id":7}`, `1:{"id":"7"}`, `1: {"id":7}`, `1:{"region":"north","id":7}`} {
+		if state, err := read(foreign); err == nil || !strings.Contains(err.Error(), "InvalidArgument: handle") || state != (handleState{}) {
+			t.Errorf("%q: %v, %v", foreign, state, err)
+		}
+	}
+}
+
+func TestAHandleThatNoBridgeStoresIsNotWritten(t *testing.T) {
+	state := handleState{Region: strings.Repeat("x", 4096)}
+	expected := "the handle of crossbridge_test.handleState cannot be written: it has 4118 bytes, and 4096 are allowed"
+	if _, err := crossbridge.EncodeHandle(1, state); err == nil || err.Error() != expected {
+		t.Error(err)
+	}
+}
+
 type lookOnly struct {
 	crossbridge.ObserveOnly[sized, sized]
 }

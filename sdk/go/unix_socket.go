@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"syscall"
 )
-
-var sockets atomic.Int64
 
 // unixSocket removes its file when it is closed, if it is still this process's.
 type unixSocket struct {
@@ -32,11 +30,9 @@ func listenUnix(path string) (net.Listener, error) {
 	if err := rejectInUse(path); err != nil {
 		return nil, err
 	}
-	// Bound under another name first, so that nobody ever finds it with a wider mode, and a stale file goes in the same step. Sockets have little room for
-	// their paths.
-	temporary := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%d-%d", os.Getpid(), sockets.Add(1)))
-	// Its name holds our process id: one that is there was left by a process that has ended.
-	_ = os.Remove(temporary)
+	// Bound under another name first, so that nobody ever finds it with a wider mode, and a stale file goes in the same step. The name is random, as
+	// processes of several containers have the same id, and short, as sockets have little room for their paths.
+	temporary := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%08x", rand.Uint32()))
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: temporary, Net: "unix"})
 	if err != nil {
 		return nil, err

@@ -362,6 +362,10 @@ func (s *step) observation(sent string) *vectorObservation {
 	if s.ExternalName != "" {
 		observation.ExternalName = s.ExternalName
 	}
+	if s.Text == "wrong parameters" {
+		// Of the type, and no JSON.
+		observation.Parameters.Script = []map[string]any{{"step": func() {}}}
+	}
 	if s.ProviderState != "" {
 		observation.ProviderState = s.padded(s.ProviderState)
 	}

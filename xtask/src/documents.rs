@@ -41,32 +41,46 @@ const TABLES: [Table; 19] = [
     (GUIDE, "plugins", plugins),
 ];
 
-/// The file of a new plugin's kind in each language: its name, that of its highlighting, the synchronous and the asynchronous one.
-const PLUGINS: [(&str, &str, &str, &str); 4] = [
-    (
-        "Rust",
-        "rust",
-        "examples/files-plugin/src/main.rs",
-        "runtime-bridge/src/new_plugin/scaffold/asynchronous/rust/src/main.rs",
-    ),
-    (
-        "Python",
-        "python",
-        "runtime-bridge/src/new_plugin/scaffold/python/plugin.py",
-        "runtime-bridge/src/new_plugin/scaffold/asynchronous/python/plugin.py",
-    ),
-    (
-        "Go",
-        "go",
-        "runtime-bridge/src/new_plugin/scaffold/go/plugin.go",
-        "runtime-bridge/src/new_plugin/scaffold/asynchronous/go/plugin.go",
-    ),
-    (
-        "TypeScript",
-        "ts",
-        "runtime-bridge/src/new_plugin/scaffold/typescript/src/plugin.ts",
-        "runtime-bridge/src/new_plugin/scaffold/asynchronous/typescript/src/plugin.ts",
-    ),
+/// A new plugin in one language.
+struct InLanguage {
+    name: &'static str,
+    /// That of its highlighting.
+    code: &'static str,
+    kind: &'static str,
+    asynchronous_kind: &'static str,
+    /// The second file, if the kind's own does not start the plugin.
+    main: Option<&'static str>,
+}
+
+const PLUGINS: [InLanguage; 4] = [
+    InLanguage {
+        name: "Rust",
+        code: "rust",
+        kind: "examples/files-plugin/src/main.rs",
+        asynchronous_kind: "runtime-bridge/src/new_plugin/scaffold/asynchronous/rust/src/main.rs",
+        main: None,
+    },
+    InLanguage {
+        name: "Python",
+        code: "python",
+        kind: "runtime-bridge/src/new_plugin/scaffold/python/plugin.py",
+        asynchronous_kind: "runtime-bridge/src/new_plugin/scaffold/asynchronous/python/plugin.py",
+        main: None,
+    },
+    InLanguage {
+        name: "Go",
+        code: "go",
+        kind: "runtime-bridge/src/new_plugin/scaffold/go/plugin.go",
+        asynchronous_kind: "runtime-bridge/src/new_plugin/scaffold/asynchronous/go/plugin.go",
+        main: Some("runtime-bridge/src/new_plugin/scaffold/go/main.go"),
+    },
+    InLanguage {
+        name: "TypeScript",
+        code: "ts",
+        kind: "runtime-bridge/src/new_plugin/scaffold/typescript/src/plugin.ts",
+        asynchronous_kind: "runtime-bridge/src/new_plugin/scaffold/asynchronous/typescript/src/plugin.ts",
+        main: Some("runtime-bridge/src/new_plugin/scaffold/typescript/src/main.ts"),
+    },
 ];
 
 fn conditions() -> String {
@@ -288,19 +302,29 @@ fn plugins() -> String {
         let text = fs::read_to_string(path).unwrap();
         text.replace("__NAME__", "files").replace("__KIND__", "File")
     };
-    let row = |what: &str, cells: &dyn Fn(usize) -> String| {
-        let cells: Vec<String> = (0..PLUGINS.len()).map(cells).collect();
+    let row = |what: &str, cell: &dyn Fn(&InLanguage) -> String| {
+        let cells: Vec<String> = PLUGINS.iter().map(cell).collect();
         format!("| {what} | {} |\n", cells.join(" | "))
     };
-    let lines = |text: &str| text.lines().count().to_string();
-    let mut page = row("", &|at| PLUGINS[at].0.to_owned());
+    let lines = |path: &str| code(path).lines().count();
+    let whole = |kind: &str, plugin: &InLanguage| (lines(kind) + plugin.main.map_or(0, lines)).to_string();
+    let mut page = row("", &|plugin| plugin.name.to_owned());
     page += &row("---", &|_| "---".to_owned()).replace(' ', "");
-    page += &row("lines of the synchronous kind", &|at| lines(&code(PLUGINS[at].2)));
-    page += &row("lines of the asynchronous kind", &|at| {
-        lines(&code(PLUGINS[at].3))
+    page += &row("lines of the synchronous kind", &|plugin| {
+        lines(plugin.kind).to_string()
     });
-    for (language, highlighting, path, _) in PLUGINS {
-        let _ = write!(page, "\n### {language}\n\n```{highlighting}\n{}```\n", code(path));
+    page += &row("of its whole plugin", &|plugin| whole(plugin.kind, plugin));
+    page += &row("lines of the asynchronous kind", &|plugin| {
+        lines(plugin.asynchronous_kind).to_string()
+    });
+    page += &row("of its whole plugin", &|plugin| {
+        whole(plugin.asynchronous_kind, plugin)
+    });
+    for plugin in &PLUGINS {
+        let _ = write!(page, "\n### {}\n", plugin.name);
+        for path in [plugin.kind].into_iter().chain(plugin.main) {
+            let _ = write!(page, "\n```{}\n{}```\n", plugin.code, code(path));
+        }
     }
     page
 }

@@ -66,13 +66,59 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// Names of types in the files that are written.
-const TAKEN: [&str; 5] = [
+/// What has another meaning in the files that are written, in any language, so that a command line is good in all of them: names of types and
+/// constants there, `ProviderConfig`, and those of the languages that stand in no file (`Box` in what macros write).
+const TAKEN: [&str; 50] = [
+    "AsyncWriteExt",
+    "Box",
+    "Call",
+    "Config",
+    "Create",
+    "Delete",
+    "Deserialize",
+    "Duration",
+    "Err",
+    "Example",
+    "ExternalName",
+    "Failure",
+    "FailureCode",
+    "False",
+    "FileExistsError",
+    "FileNotFoundError",
+    "Files",
+    "Harness",
+    "JsonSchema",
+    "Kind",
+    "Known",
+    "None",
+    "Observation",
+    "Observed",
+    "Ok",
+    "Operation",
+    "Outcome",
+    "PREPARING",
     "Parameters",
+    "Path",
+    "PathBuf",
+    "Plugin",
+    "Poll",
     "Preparation",
     "ProviderConfig",
+    "Resource",
+    "Result",
+    "SECONDS",
+    "Self",
+    "Serialize",
+    "ServeError",
     "Settings",
+    "Some",
     "Status",
+    "String",
+    "SystemTime",
+    "TempDir",
+    "TestResource",
+    "True",
+    "Update",
 ];
 
 fn kind(text: &str) -> Result<String, String> {
@@ -84,7 +130,7 @@ fn kind(text: &str) -> Result<String, String> {
     }
     if TAKEN.contains(&text) {
         return Err(format!(
-            "{text} is another type of the plugin: choose another kind"
+            "{text} has another meaning in the code of a plugin: choose another kind, such as Cloud{text}"
         ));
     }
     Ok(text.to_owned())
@@ -167,6 +213,10 @@ mod tests {
         for text in ["bucket", "My Bucket", "", "Status", &"A".repeat(41)] {
             assert!(kind(text).is_err(), "{text}");
         }
+        assert_eq!(
+            kind("Config").expect_err("the SDK has one"),
+            "Config has another meaning in the code of a plugin: choose another kind, such as CloudConfig"
+        );
     }
 
     #[test]

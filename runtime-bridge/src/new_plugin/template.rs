@@ -124,7 +124,10 @@ tempfile = "3"
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::new_plugin::TAKEN;
 
     const NAMES: Names<'_> = Names {
         plugin: "acme",
@@ -206,6 +209,84 @@ mod tests {
             let lines = files[language.main_file()].lines().count();
             let most = if names.is_asynchronous { 140 } else { 90 };
             assert!(lines <= most, "{language:?}: {lines} of {most}");
+            // Where a second file starts the plugin, the two are no more than half as much again.
+            let is_code = |path: &str| [".rs", ".py", ".go", ".ts"].iter().any(|end| path.ends_with(end));
+            let code = files
+                .iter()
+                .filter(|(path, _)| is_code(path) && !path.contains("test"));
+            let lines: usize = code.map(|(_, text)| text.lines().count()).sum();
+            assert!(lines <= most + 45, "{language:?}: {lines} of {most} and 45");
+        }
+    }
+
+    /// Code without its texts and comments.
+    fn code(text: &str, comment: &str) -> String {
+        let mut code = String::new();
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let (delimiter, end) = match rest {
+                _ if rest.starts_with(r#"""""#) => (r#"""""#, r#"""""#),
+                _ if rest.starts_with('"') => ("\"", "\""),
+                _ if rest.starts_with(comment) => (comment, "\n"),
+                _ => {
+                    code.push(first);
+                    rest = &rest[first.len_utf8()..];
+                    continue;
+                }
+            };
+            let mut after = &rest[delimiter.len()..];
+            while !after.is_empty() && !after.starts_with(end) {
+                let mut characters = after.chars();
+                if characters.next() == Some('\\') {
+                    characters.next();
+                }
+                after = characters.as_str();
+            }
+            code.push('\n');
+            rest = after.strip_prefix(end).unwrap_or_default();
+        }
+        code
+    }
+
+    /// The capitalised names that stand for something of their own: not `fs::File`, unless it is imported, and not `module.Name`.
+    fn names(code: &str) -> BTreeSet<&str> {
+        let is_import = |at: usize| {
+            let statement = code[..at].rfind(';').map_or(0, |end| end + 1);
+            code[statement..at].trim_start().starts_with("use ")
+        };
+        let mut names = BTreeSet::new();
+        let is_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        for (at, _) in code.match_indices(|character: char| character.is_ascii_uppercase()) {
+            let before = &code[..at];
+            let is_qualified = before.ends_with('.') || (before.ends_with("::") && !is_import(at));
+            if !before.ends_with(is_word) && !is_qualified {
+                let length = code[at..].find(|character: char| !is_word(character));
+                names.insert(&code[at..length.map_or(code.len(), |length| at + length)]);
+            }
+        }
+        names
+    }
+
+    /// In Go and TypeScript the name of a kind meets no other: names of a package's own begin in lower case, and a kind is a value.
+    #[test]
+    fn what_has_another_meaning_is_no_kind() {
+        for (language, names_of_plugin) in plugins() {
+            let (extension, comment) = match language {
+                Language::Rust => (".rs", "//"),
+                Language::Python => (".py", "#"),
+                Language::Go | Language::TypeScript => continue,
+            };
+            for (path, text) in files(language, names_of_plugin, None) {
+                if !path.ends_with(extension) {
+                    continue;
+                }
+                for name in names(&code(&text, comment)) {
+                    assert!(
+                        name == "Bucket" || TAKEN.contains(&name),
+                        "{language:?} {path}: {name} is not in TAKEN"
+                    );
+                }
+            }
         }
     }
 

@@ -82,6 +82,37 @@ def test_the_log_names_class_and_field_of_a_broken_rule(caplog):
     assert "Widget: Widget.create returned NoneType; it must return Outcome or Operation" in caplog.text
 
 
+class Faulty(Widget):
+    answer: Any = None
+
+    async def observe(self, call, request):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "names"),
+    [
+        (None, "Widget: Faulty.observe returned NoneType; it must return Observation or Absent"),
+        (Observation(**FOUND, etag=7), "observation.etag is of the type int; it must be a text"),
+        (Observation(**FOUND, differs={"/size": object()}), "Widget: Faulty.observe returned what holds a value of another type (TypeError)"),
+        (LookupError("sesame-open"), f"a bug of the plugin: LookupError at {__file__}:"),
+    ],
+)
+def test_the_log_names_file_class_and_field_of_what_observe_did_wrong(answer, names, caplog):
+    def plugin():
+        kind = Faulty(World())
+        kind.answer = answer
+        return sdk.Plugin("vectors.example.org", "1.0.0", [kind])
+
+    asyncio.run(Harness(plugin).resource(Faulty, Parameters(), name="a").observe()).failure()
+    (line,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert names in line
+    assert f"(class Faulty in {__file__}:" in line
+    assert "sesame-open" not in line
+
+
 def test_the_name_goes_along_with_an_answer_that_cannot_be_converted():
     answer = create(lambda *_: Outcome.completed(Observation(external_name="a", parameters=Status()), connection={"password": "given once"}))
     assert answer.failure().reason == "InvalidAnswer"

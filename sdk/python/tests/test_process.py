@@ -17,6 +17,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2
 
 from crossbridge_sdk._proto import plugin_service_pb2 as wire
+from crossbridge_sdk.serve import unix_socket
 
 PROGRAM = Path(__file__).with_name("vector_plugin.py")
 LIMIT = 30
@@ -106,6 +107,21 @@ def test_a_plain_file_is_kept(tmp_path):
     assert (code, path.read_text()) == (1, "keep")
     assert "no socket" in said
     assert "Traceback" not in said
+
+
+def test_two_processes_of_one_id_do_not_take_each_other_s_socket(tmp_path):
+    # Containers that share a folder, and each of whose plugins is process 1.
+    names = []
+
+    def bind(address):
+        names.append(address)
+        with socket.socket(socket.AF_UNIX) as bound_socket:
+            bound_socket.bind(address.removeprefix("unix:"))
+
+    for name in ("a.sock", "b.sock"):
+        with unix_socket.bound(tmp_path / name, bind):
+            assert (tmp_path / name).is_socket()
+    assert len(set(names)) == 2
 
 
 def test_a_port_in_use_is_an_error():

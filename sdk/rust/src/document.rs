@@ -1,6 +1,6 @@
 //! Typed documents and the JSON objects that carry them.
 
-use crossbridge_types::Document;
+use crossbridge_types::{Document, Rule, Violation};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use serde_path_to_error::{Path, Segment};
@@ -52,20 +52,17 @@ fn pointer(path: &Path) -> String {
 /// Writes a document, without the members that are null: no opinion is an absent field.
 ///
 /// # Errors
-/// `INTERNAL` if the type does not serialise to a JSON object.
-pub(crate) fn write<T: Serialize>(value: &T, what: &str) -> Result<Document, Failure> {
-    match serde_json::to_value(value) {
+/// The field, if the type does not serialise to a JSON object.
+pub(crate) fn write<T: Serialize>(value: &T, field: &str) -> Result<Document, Violation> {
+    let problem = match serde_json::to_value(value) {
         Ok(Value::Object(mut object)) => {
             strip_nulls(&mut object);
-            Ok(object)
+            return Ok(object);
         }
-        Ok(_) => Err(Failure::internal(format!(
-            "the type of the {what} is no JSON object"
-        ))),
-        Err(error) => Err(Failure::internal(format!(
-            "the {what} cannot be written: {error}"
-        ))),
-    }
+        Ok(_) => "it is no object".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(Violation::new(field, Rule::NotAnObject { problem }))
 }
 
 fn strip_nulls(object: &mut Document) {

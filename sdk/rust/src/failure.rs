@@ -4,6 +4,7 @@ use std::{
     error::Error,
     fmt,
     io::{self, ErrorKind},
+    panic::Location,
     time::Duration,
 };
 
@@ -47,8 +48,17 @@ pub struct Failure(Box<Inner>);
 enum Inner {
     /// How the external system fared, as the body of the answer reports it.
     Upstream(types::Failure),
+    /// The same, of an error that nobody maps: the author has a bug, and the log says where.
+    Unmapped(types::Failure, Origin),
     /// The call was not processed, and nothing was done: a gRPC status.
     Call(Status),
+}
+
+/// Where an error became a failure: its type, and the line of the `?`. Its text may hold anything.
+#[derive(Debug, Clone, Copy)]
+struct Origin {
+    error: &'static str,
+    at: &'static Location<'static>,
 }
 
 macro_rules! constructors {
@@ -129,21 +139,11 @@ impl Failure {
     }
 
     fn new(code: FailureCode, effect: Effect, reason: &str, message: impl Into<String>) -> Self {
-        Self::of(types::Failure {
-            code,
-            effect,
-            reason: reason.to_owned(),
-            message: message.into(),
-            retry_after: None,
-            violations: Vec::new(),
-            upstream_code: String::new(),
-            upstream_request_id: String::new(),
-            existing_external_name: String::new(),
-        })
+        Self::of(described(code, effect, reason, message.into()))
     }
 
     fn upstream_failure(mut self, change: impl FnOnce(&mut types::Failure)) -> Self {
-        if let Inner::Upstream(failure) = &mut *self.0 {
+        if let Inner::Upstream(failure) | Inner::Unmapped(failure, _) = &mut *self.0 {
             change(failure);
         }
         self
@@ -192,7 +192,7 @@ impl Failure {
     /// The code; `None` for [`invalid_argument`](Self::invalid_argument), which is none of the external system.
     pub fn code(&self) -> Option<FailureCode> {
         match &*self.0 {
-            Inner::Upstream(failure) => Some(failure.code),
+            Inner::Upstream(failure) | Inner::Unmapped(failure, _) => Some(failure.code),
             Inner::Call(_) => None,
         }
     }
@@ -201,7 +201,7 @@ impl Failure {
     /// would report that nothing was done, and carry no name.
     pub(crate) fn after_name(self) -> Self {
         match *self.0 {
-            Inner::Upstream(_) => self,
+            Inner::Upstream(_) | Inner::Unmapped(..) => self,
             Inner::Call(status) => Self::internal(format!(
                 "the call ended in the gRPC status {:?} after the upstream had given a name: {}",
                 status.code(),
@@ -211,19 +211,42 @@ impl Failure {
         }
     }
 
+    /// Logs an error that nobody maps, by its type and place. `source`: where the kind is declared.
+    pub(crate) fn report(&self, source: Option<&str>) {
+        if let Inner::Unmapped(_, Origin { error, at }) = &*self.0 {
+            tracing::error!(error, %at, source, "a bug in the plugin, or an error that it does not map");
+        }
+    }
+
     /// The failure for the body of an answer, or the status in its stead.
     pub(crate) fn into_types(self) -> Result<types::Failure, Status> {
         match *self.0 {
-            Inner::Upstream(failure) => Ok(failure),
+            Inner::Upstream(failure) | Inner::Unmapped(failure, _) => Ok(failure),
             Inner::Call(status) => Err(status),
         }
+    }
+}
+
+fn described(code: FailureCode, effect: Effect, reason: &str, message: String) -> types::Failure {
+    types::Failure {
+        code,
+        effect,
+        reason: reason.to_owned(),
+        message,
+        retry_after: None,
+        violations: Vec::new(),
+        upstream_code: String::new(),
+        upstream_request_id: String::new(),
+        existing_external_name: String::new(),
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            Inner::Upstream(failure) => write!(f, "{}: {}", failure.reason, failure.message),
+            Inner::Upstream(failure) | Inner::Unmapped(failure, _) => {
+                write!(f, "{}: {}", failure.reason, failure.message)
+            }
             Inner::Call(status) => write!(f, "{:?}: {}", status.code(), status.message()),
         }
     }
@@ -234,7 +257,9 @@ impl fmt::Display for Failure {
 /// An upstream's errors are mapped in one place by a type of the plugin that is no [`Error`] and becomes a failure:
 /// `impl From<UpstreamError> for Failure`.
 impl<E: Error + 'static> From<E> for Failure {
+    #[track_caller]
     fn from(error: E) -> Self {
+        let at = Location::caller();
         let mut message = error.to_string();
         let mut known = known_error(&error);
         let mut source = error.source();
@@ -245,7 +270,11 @@ impl<E: Error + 'static> From<E> for Failure {
         }
         match known {
             Some(known) => known(message),
-            None => Self::internal(message),
+            None => {
+                let failure = described(FailureCode::Internal, Effect::Unknown, "Internal", message);
+                let error = std::any::type_name::<E>();
+                Self(Box::new(Inner::Unmapped(failure, Origin { error, at })))
+            }
         }
     }
 }

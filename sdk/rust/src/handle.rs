@@ -18,6 +18,8 @@
 //! # Ok::<(), crossbridge_sdk::Failure>(())
 //! ```
 
+use std::fmt;
+
 use crossbridge_types::check::STATE_LIMIT;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -41,8 +43,7 @@ pub fn encode<T: Serialize>(version: u32, fields: &T) -> Result<String, Failure>
     Ok(text)
 }
 
-/// Reads a handle of this version that came back in a field of the request: `handle`, or `target.provider_state`. A plugin that knows
-/// several versions tries the newest first.
+/// Reads a handle of this version that came back in a field of the request: `handle`, or `target.provider_state`.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` that names the field, for every text that [`encode`] did not write, down to its spelling.
@@ -51,18 +52,81 @@ pub fn decode<T: Serialize + DeserializeOwned>(
     handle: &str,
     version: u32,
 ) -> Result<T, Failure> {
-    let json = handle.strip_prefix(&format!("{version}:"));
-    let fields = json.and_then(|json| serde_json::from_str::<T>(json).ok());
-    fields
-        .filter(|fields| encode(version, fields).is_ok_and(|text| text == handle))
+    decode_with_former(field, handle, version, &[])
+}
+
+/// The same, of a plugin that also knows what earlier builds wrote: see [`Former`].
+///
+/// # Errors
+/// As of [`decode`].
+pub fn decode_with_former<T: Serialize + DeserializeOwned>(
+    field: &str,
+    handle: &str,
+    version: u32,
+    former: &[Former<T>],
+) -> Result<T, Failure> {
+    fields(handle, version)
+        .or_else(|| former.iter().find_map(|former| (former.read)(handle)))
         .ok_or_else(|| Failure::invalid_argument(field, "is malformed or foreign: none of this plugin's"))
+}
+
+/// An earlier version of a handle, and how it is read as one of today.
+///
+/// ```
+/// use crossbridge_sdk::handle::{self, Former};
+/// # use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct RestoreV1 {
+///     job: String,
+/// }
+///
+/// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+/// struct Restore {
+///     job: String,
+///     region: String,
+/// }
+///
+/// let former = Former::new(1, |RestoreV1 { job }| Restore { job, region: "north".into() });
+/// let restore = handle::decode_with_former("handle", r#"1:{"job":"42"}"#, 2, &[former])?;
+/// assert_eq!(restore, Restore { job: "42".into(), region: "north".into() });
+/// # Ok::<(), crossbridge_sdk::Failure>(())
+/// ```
+pub struct Former<T> {
+    read: Box<dyn Fn(&str) -> Option<T>>,
+}
+
+impl<T> Former<T> {
+    /// The version, whose fields were `Old`.
+    pub fn new<Old: Serialize + DeserializeOwned>(
+        version: u32,
+        upgrade: impl Fn(Old) -> T + 'static,
+    ) -> Self {
+        Self {
+            read: Box::new(move |handle| fields(handle, version).map(&upgrade)),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Former<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Former").finish_non_exhaustive()
+    }
+}
+
+fn fields<T: Serialize + DeserializeOwned>(handle: &str, version: u32) -> Option<T> {
+    let json = handle.strip_prefix(&format!("{version}:"))?;
+    let fields = serde_json::from_str::<T>(json).ok()?;
+    encode(version, &fields)
+        .is_ok_and(|text| text == handle)
+        .then_some(fields)
 }
 
 #[cfg(test)]
 mod tests {
     use serde::{Deserialize, Serialize};
 
-    use super::{decode, encode};
+    use super::{Former, decode, decode_with_former, encode};
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Restore {
@@ -107,6 +171,26 @@ mod tests {
                 "InvalidArgument: target.provider_state: is malformed or foreign: none of this plugin's",
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn a_handle_of_an_earlier_build_is_read_as_one_of_today() {
+        #[derive(Serialize, Deserialize)]
+        struct Old {
+            job: u32,
+        }
+        let read = |text: &str| {
+            let former = [Former::new(1, |Old { job }| restore(&job.to_string()))];
+            decode_with_former::<Restore>("handle", text, 3, &former)
+        };
+        assert_eq!(read(r#"1:{"job":7}"#).expect("it is known"), restore("7"));
+        assert_eq!(
+            read(r#"3:{"job":"8","region":null}"#).expect("that of today"),
+            restore("8")
+        );
+        for foreign in [r#"2:{"job":7}"#, r#"1:{"job":"7"}"#, r#"1: {"job":7}"#] {
+            read(foreign).expect_err(foreign);
         }
     }
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use crossbridge_types::{
-    self as types, Absent, Completed, Document, ObserveResult, ResourceType, Secrets, Verb,
+    self as types, Absent, Completed, Document, ObserveResult, ResourceType, Secrets, Verb, Violation,
 };
 use serde_json::Value;
 
 use crate::{
     Call, ConfigCall, Create, Delete, Desired, Failure, Known, List, Listed, Observation, Observed, Outcome,
-    Poll, Resource, Update, answer::OutcomeResult, document, kind::PublishedKind,
+    Poll, Resource, Update, answer::OutcomeResult, document, kind::PublishedKind, service::broken,
 };
 
 /// A kind whose types are hidden. Answers hold what the author said; [`types::Outcome::check`] is the caller's matter.
@@ -37,7 +37,7 @@ impl<R: Resource> Served<R> {
         Self { resource, published }
     }
 
-    fn parameters(&self, parameters: &R::Parameters) -> Result<Document, Failure> {
+    fn parameters(&self, parameters: &R::Parameters) -> Result<Document, Violation> {
         let mut document = document::write(parameters, "parameters")?;
         for path in self.published.sensitive_paths() {
             document::remove(&mut document, path);
@@ -49,7 +49,7 @@ impl<R: Resource> Served<R> {
         &self,
         observation: Observation<R>,
         desired: Option<&Document>,
-    ) -> Result<types::Observation, Failure> {
+    ) -> Result<types::Observation, Violation> {
         let parameters = self.parameters(&observation.parameters)?;
         let status = observation
             .status
@@ -106,6 +106,7 @@ impl<R: Resource> Served<R> {
                 } else {
                     failure.after_name()
                 };
+                failure.report(Some(&self.published.source));
                 // A call that was not processed has no outcome: the status stands alone.
                 types::OutcomeResult::Failure(failure.into_types().map_err(Failure::status)?)
             }
@@ -113,28 +114,37 @@ impl<R: Resource> Served<R> {
                 observation,
                 already_done,
             } => {
-                let observation = match observation {
-                    None => None,
-                    Some(observation) => {
-                        Some(self.completed_observation(*observation, desired, &mut answer)?)
+                let observation = observation
+                    .map(|observation| self.completed_observation(*observation, desired, &mut answer))
+                    .transpose();
+                match observation {
+                    Ok(observation) => types::OutcomeResult::Completed(Box::new(Completed {
+                        observation,
+                        already_done,
+                    })),
+                    Err(violation) => {
+                        // What may be given only once goes along, and nothing else.
+                        answer.provider_state.clear();
+                        answer.warnings.clear();
+                        let failure = self.broken(&violation.within("completed.observation"));
+                        types::OutcomeResult::Failure(failure.into_types().map_err(Failure::status)?)
                     }
-                };
-                types::OutcomeResult::Completed(Box::new(Completed {
-                    observation,
-                    already_done,
-                }))
+                }
             }
         };
         Ok(answer)
     }
 
+    fn broken(&self, violation: &Violation) -> Failure {
+        broken(violation, Some(&self.published))
+    }
+
     fn completed_observation(
         &self,
-        observation: Observation<R>,
+        mut observation: Observation<R>,
         desired: Option<&Document>,
         outcome: &mut types::Outcome,
-    ) -> Result<types::Observation, Failure> {
-        let mut observation = self.observation(observation, desired)?;
+    ) -> Result<types::Observation, Violation> {
         let or = |own: &mut String, observed: &mut String| {
             let observed = std::mem::take(observed);
             if own.is_empty() {
@@ -149,7 +159,7 @@ impl<R: Resource> Served<R> {
             outcome.connection_details.0.entry(key).or_insert(value);
         }
         outcome.warnings.append(&mut observation.warnings);
-        Ok(observation)
+        self.observation(observation, desired)
     }
 }
 
@@ -183,7 +193,10 @@ impl<R: Resource> ServedKind for Served<R> {
         let desired = known(request.desired);
         Ok(match self.resource.observe(call, &desired).await? {
             Observed::Found(observation) => {
-                ObserveResult::Found(Box::new(self.observation(*observation, Some(&desired.json))?))
+                let observation = self.observation(*observation, Some(&desired.json));
+                ObserveResult::Found(Box::new(
+                    observation.map_err(|violation| self.broken(&violation.within("observation")))?,
+                ))
             }
             Observed::Absent { external_name } => ObserveResult::Absent(Absent { external_name }),
         })
@@ -237,12 +250,14 @@ impl<R: Resource> ServedKind for Served<R> {
         } = self.resource.list(call, &request).await?;
         let items = items
             .into_iter()
-            .map(|item| {
+            .enumerate()
+            .map(|(index, item)| {
                 Ok(types::ListedItem {
                     parameters: item
                         .parameters
                         .map(|parameters| self.parameters(&parameters))
-                        .transpose()?,
+                        .transpose()
+                        .map_err(|violation| self.broken(&violation.within(format!("items[{index}]"))))?,
                     external_name: item.external_name,
                     canonical_id: item.canonical_id,
                     display_name: item.display_name,

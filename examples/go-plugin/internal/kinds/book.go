@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -141,12 +142,11 @@ func (books) Create(ctx context.Context, request *crossbridge.CreateRequest[Book
 func (books) Update(ctx context.Context, request *crossbridge.UpdateRequest[BookParameters, BookStatus]) (*bookOutcome, error) {
 	name, desired := request.ExternalName, request.Parameters
 	return change(ctx, request.Config, "books", name, func(press *press.Press, before *book) (*bookOutcome, error) {
-		// One without a marker is being adopted.
-		if before == nil || before.Marker != "" && !request.Owns(before.Marker) {
+		if before == nil {
 			return nil, notFound(name)
 		}
-		if request.ETag != "" && request.ETag != before.etag() {
-			return nil, changed(name)
+		if err := cmp.Or(request.EnsureOwned(before.Marker), request.EnsureETag(before.etag())); err != nil {
+			return nil, err
 		}
 		if err := desired.check(); err != nil {
 			return nil, err
@@ -167,13 +167,11 @@ func (books) Update(ctx context.Context, request *crossbridge.UpdateRequest[Book
 func (books) Delete(ctx context.Context, request *crossbridge.DeleteRequest[BookParameters, BookStatus]) (*bookOutcome, error) {
 	name := request.ExternalName
 	return change(ctx, request.Config, "books", name, func(press *press.Press, before *book) (*bookOutcome, error) {
-		switch {
-		case before == nil:
+		if before == nil {
 			return request.AlreadyDone(), nil
-		case !request.Owns(before.Marker):
-			return nil, notFound(name)
-		case request.ETag != "" && request.ETag != before.etag():
-			return nil, changed(name)
+		}
+		if err := cmp.Or(request.EnsureOwned(before.Marker), request.EnsureETag(before.etag())); err != nil {
+			return nil, err
 		}
 		return request.Completed(), press.Remove(ctx, "books", name)
 	})
@@ -190,9 +188,13 @@ func (books) Poll(ctx context.Context, request *crossbridge.PollRequest[BookPara
 		return nil, crossbridge.Reject("handle", "is foreign: no operation of this book")
 	}
 	return change(ctx, request.Config, "books", name, func(press *press.Press, before *book) (*bookOutcome, error) {
-		switch {
-		case before == nil || !request.Owns(before.Marker):
+		if before == nil {
 			return nil, notFound(name)
+		}
+		if err := request.EnsureOwned(before.Marker); err != nil {
+			return nil, err
+		}
+		switch {
 		case before.Parameters.Begun != printing.Edition:
 			return nil, crossbridge.OperationExpired("%s is another edition by now.", name).WithReason("AnotherEdition")
 		case before.Parameters.Pages >= printing.Pages || time.Now().Before(before.Dry):

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -108,12 +109,11 @@ func (pages) Create(ctx context.Context, request *crossbridge.CreateRequest[Page
 func (pages) Update(ctx context.Context, request *crossbridge.UpdateRequest[PageParameters, PageStatus]) (*pageOutcome, error) {
 	name := request.ExternalName
 	return change(ctx, request.Config, "pages", name, func(press *press.Press, before *page) (*pageOutcome, error) {
-		// One without a marker is being adopted.
-		if before == nil || before.Marker != "" && !request.Owns(before.Marker) {
+		if before == nil {
 			return nil, notFound(name)
 		}
-		if request.ETag != "" && request.ETag != before.etag() {
-			return nil, changed(name)
+		if err := cmp.Or(request.EnsureOwned(before.Marker), request.EnsureETag(before.etag())); err != nil {
+			return nil, err
 		}
 		after := &page{record[sheet]{request.Parameters.over(before.Parameters), request.OwnershipMarker, before.Version + 1}, before.Watermark}
 		if watermark, isSet := request.Sensitive("/watermark"); isSet {
@@ -127,13 +127,11 @@ func (pages) Update(ctx context.Context, request *crossbridge.UpdateRequest[Page
 func (pages) Delete(ctx context.Context, request *crossbridge.DeleteRequest[PageParameters, PageStatus]) (*pageOutcome, error) {
 	name := request.ExternalName
 	return change(ctx, request.Config, "pages", name, func(press *press.Press, before *page) (*pageOutcome, error) {
-		switch {
-		case before == nil:
+		if before == nil {
 			return request.AlreadyDone(), nil
-		case !request.Owns(before.Marker):
-			return nil, notFound(name)
-		case request.ETag != "" && request.ETag != before.etag():
-			return nil, changed(name)
+		}
+		if err := cmp.Or(request.EnsureOwned(before.Marker), request.EnsureETag(before.etag())); err != nil {
+			return nil, err
 		}
 		return request.Completed(), press.Remove(ctx, "pages", name)
 	})

@@ -65,11 +65,7 @@ func change[T, O any](
 }
 
 func notFound(name string) error {
-	return crossbridge.NotFound("There is no %s of this object.", name).WithReason("NotThere")
-}
-
-func changed(name string) error {
-	return crossbridge.Conflict("%s was changed meanwhile.", name).WithReason("Changed")
+	return crossbridge.NotFound("There is no %s.", name).WithReason("NotThere")
 }
 
 func taken(name string) error {

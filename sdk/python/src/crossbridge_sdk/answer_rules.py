@@ -25,10 +25,15 @@ _NONE = failure_pb2.EFFECT_NONE
 _OPERATION_FAILED = failure_pb2.FAILURE_CODE_OPERATION_FAILED
 
 
-def broken(problem: Violation | str, where: str = "the plugin") -> failure_pb2.Failure:
+def invalid_answer(problem: Violation | str, where: str = "the plugin") -> Failure:
     """Returns the failure of an answer that breaks the contract: the author has a bug. `where`: the class, for the log."""
     logger.error("an answer breaks the contract: %s (%s)", problem, where)
-    return convert.failure(Internal(f"the plugin's answer breaks the contract: {problem}", reason="InvalidAnswer"))
+    return Internal(f"the plugin's answer breaks the contract: {problem}", reason="InvalidAnswer")
+
+
+def broken(problem: Violation | str, where: str = "the plugin") -> failure_pb2.Failure:
+    """Returns the same for the body of an answer."""
+    return convert.failure(invalid_answer(problem, where))
 
 
 def well_formed(failure: Failure, where: str = "the plugin") -> failure_pb2.Failure:
@@ -68,17 +73,17 @@ class AnswerRules:
 
     def __init__(self, kind: PublishedKind) -> None:
         self.kind = kind
-        self._where = place(type(kind.resource))
+        self.where = place(type(kind.resource))
         self._connection_keys = {key.name for key in kind.kind.connection_keys}
 
     def observe(self, call: Call, result: resource_service_pb2.ObserveResponse | Failure, secrets: Secrets) -> resource_service_pb2.ObserveResponse:
         """Returns the answer to an Observe."""
         if isinstance(result, Failure):
-            return resource_service_pb2.ObserveResponse(failure=well_formed(result, self._where))
+            return resource_service_pb2.ObserveResponse(failure=well_formed(result, self.where))
         try:
             self._check_observe(call, result, secrets)
         except Violation as problem:
-            return resource_service_pb2.ObserveResponse(failure=broken(problem, self._where))
+            return resource_service_pb2.ObserveResponse(failure=broken(problem, self.where))
         return result
 
     def _check_observe(self, call: Call, result: resource_service_pb2.ObserveResponse, secrets: Secrets) -> None:
@@ -115,7 +120,7 @@ class AnswerRules:
                 raise result
             message = f"the call ended in the gRPC status {result.status.name} after the upstream had given a name: {result.message}"
             result = Internal(message, reason="StatusAfterName")
-        outcome = outcome_pb2.Outcome(failure=well_formed(result, self._where)) if isinstance(result, Failure) else result
+        outcome = outcome_pb2.Outcome(failure=well_formed(result, self.where)) if isinstance(result, Failure) else result
         outcome.external_name = outcome.external_name or recorded
         self._correct_effect(rpc, sent, recorded, outcome)
         try:
@@ -127,7 +132,7 @@ class AnswerRules:
     def salvaged(self, rpc: str, call: Call, outcome: outcome_pb2.Outcome, problem: Violation | str) -> outcome_pb2.Outcome:
         """Returns the failure of an answer that breaks the contract, with what is well formed: names and keys may be given only once."""
         name = outcome.external_name or call.recorded_name
-        saved = outcome_pb2.Outcome(failure=broken(problem, self._where), external_name=name, canonical_id=outcome.canonical_id)
+        saved = outcome_pb2.Outcome(failure=broken(problem, self.where), external_name=name, canonical_id=outcome.canonical_id)
         for key, value in outcome.connection_details.items():
             if key in self._connection_keys:
                 saved.connection_details[key] = value

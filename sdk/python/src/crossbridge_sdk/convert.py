@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -192,8 +193,12 @@ class Converter:
 
     def outcome(self, said: Outcome, desired: Json | None) -> outcome_pb2.Outcome:
         """Returns an outcome. Name, id, state, details and warnings of an observation become its own, where it has none."""
-        outcome = named(said)
-        outcome.provider_state = _text(said.provider_state, "provider_state")
+        outcome = outcome_pb2.Outcome(
+            external_name=_text(said.external_name, "external_name"),
+            canonical_id=_text(said.canonical_id, "canonical_id"),
+            connection_details=_details(said.connection, "connection_details"),
+            provider_state=_text(said.provider_state, "provider_state"),
+        )
         outcome.warnings.extend(_warnings(said.warnings))
         match said.result:
             case None:
@@ -235,12 +240,21 @@ class Converter:
 
 
 def named(said: Outcome) -> outcome_pb2.Outcome:
-    """Returns what of an outcome may be given only once: its name, id and connection details."""
-    return outcome_pb2.Outcome(
-        external_name=_text(said.external_name, "external_name"),
-        canonical_id=_text(said.canonical_id, "canonical_id"),
-        connection_details=_details(said.connection, "connection_details"),
-    )
+    """Returns what of an outcome that cannot leave may be given only once, as far as it is of its type: name, id and connection details."""
+    outcome = outcome_pb2.Outcome()
+    parts: list[Any] = [said, said.result] if isinstance(said.result, Observation) else [said]
+    for part in parts:
+        for field in ("external_name", "canonical_id"):
+            if not getattr(outcome, field):
+                with contextlib.suppress(Violation):
+                    setattr(outcome, field, _text(getattr(part, field), field))
+        connection = part.connection if isinstance(part.connection, Mapping) else {}
+        for key, value in connection.items():
+            with contextlib.suppress(Violation):
+                for text, detail in _details({key: value}, "connection_details").items():
+                    if text not in outcome.connection_details:
+                        outcome.connection_details[text] = detail
+    return outcome
 
 
 def _json(parameters: Json, path: str) -> str:

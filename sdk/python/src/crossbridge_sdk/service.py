@@ -16,11 +16,11 @@ from pydantic import BaseModel
 from . import convert, document, failure, log, requests
 from ._proto import discovery_service_pb2, outcome_pb2, plugin_service_pb2, resource_service_pb2, target_pb2
 from .answer import Absent, Listed, Observation, Operation, Outcome
-from .answer_rules import AnswerRules, broken, well_formed
+from .answer_rules import AnswerRules, broken, invalid_answer, well_formed
 from .call import Call, Config, ConfigCall, Create, Deadline, Delete, Desired, List, Owner, Poll, Target, Update, read_parameters
 from .convert import Converter
 from .document import Json, Mismatch
-from .failure import CredentialsExpired, Failure, Internal, InvalidArgument, Mapped, Rejected
+from .failure import CredentialsExpired, Failure, InvalidArgument, Mapped, Rejected
 from .guard import Contained, Guard
 from .kind import RecoveryWay
 from .metadata import Metadata
@@ -155,7 +155,7 @@ class Service:
                 with _conversion(kind, "observe"):
                     return kind.convert.observed(observed, desired.json)
 
-            result = await self._result(work)
+            result = await self._result(work, kind.rules.where)
             if isinstance(result, Rejected):
                 raise _redacted(result, secrets)
             answer = kind.rules.observe(call, result, secrets)
@@ -196,10 +196,10 @@ class Service:
                     with _conversion(kind, name):
                         return kind.convert.outcome(changed, desired)
                 except Violation as problem:
-                    return kind.rules.salvaged(rpc, call, _named(changed), problem)
+                    return kind.rules.salvaged(rpc, call, convert.named(changed), problem)
 
             try:
-                outcome = kind.rules.outcome(rpc, call, await self._result(work), secrets)
+                outcome = kind.rules.outcome(rpc, call, await self._result(work, kind.rules.where), secrets)
             except Rejected as rejected:
                 raise _redacted(rejected, secrets) from None
             secrets.redact(outcome)
@@ -261,12 +261,12 @@ class Service:
                     kind.rules.listed(page)
                     return page
 
-            result = await self._result(work)
+            result = await self._result(work, kind.rules.where)
             if isinstance(result, Rejected):
                 raise _redacted(result, secrets)
             page = discovery_service_pb2.ListExternalResponse()
             if isinstance(result, Failure):
-                page.failure.CopyFrom(well_formed(result))
+                page.failure.CopyFrom(well_formed(result, kind.rules.where))
             else:
                 page = result
             secrets.redact(page)
@@ -332,21 +332,21 @@ class Service:
             sensitive_paths=kind.published.sensitive_paths,
         )
 
-    async def _result(self, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Returns what the work returns, a `Failure`, or `Rejected`: nothing else leaves."""
+    async def _result(self, work: Callable[[], Awaitable[Any]], where: str = "the plugin") -> Any:
+        """Returns what the work returns, a `Failure`, or `Rejected`: nothing else leaves. `where`: the class that is asked, for the log."""
         try:
             return await work()
         except (Failure, Rejected) as said:
             return said
         except Violation as problem:
-            return Internal(f"the plugin's answer breaks the contract: {_logged(problem)}", reason="InvalidAnswer")
+            return invalid_answer(problem, where)
         except Contained as contained:
             error = failure.unwrapped(contained.error)
             if isinstance(error, (Failure, Rejected)):
                 return error
-            return self._of_exception(error)
+            return self._of_exception(error, where)
 
-    def _of_exception(self, error: BaseException) -> Failure:
+    def _of_exception(self, error: BaseException, where: str) -> Failure:
         try:
             found: object = failure.of_exception(error, self._declared.failures)
         except Exception as bug:  # noqa: BLE001 (the author's table)
@@ -356,15 +356,10 @@ class Service:
             logger.error("the plugin's table of failures returned %s; it must return a Failure", type(found).__name__)
             found = failure.of_exception(error, {})
         if found.code is failure.FailureCode.INTERNAL:
-            logger.error("a bug of the plugin: %s", failure.place(error))
+            logger.error("a bug of the plugin: %s (%s)", failure.place(error), where)
         else:
             logger.debug("%s stands for %s", failure.place(error), found.reason)
         return found
-
-
-def _logged(problem: Violation) -> Violation:
-    logger.error("an answer breaks the contract: %s", problem)
-    return problem
 
 
 @contextlib.contextmanager
@@ -399,17 +394,6 @@ def _check_type(kind: _Kind, method: str, value: object, expected: tuple[type, .
     if not isinstance(value, expected):
         names = " or ".join(one.__name__ for one in expected)
         raise Violation(_method(kind, method), f"returned {type(value).__name__}; it must return {names}")
-
-
-def _named(outcome: Outcome) -> outcome_pb2.Outcome:
-    """Returns what of an outcome that cannot leave may be given only once."""
-    try:
-        saved = convert.named(outcome)
-        if isinstance(outcome.result, Observation) and not saved.external_name:
-            saved.external_name = outcome.result.external_name
-    except (Violation, TypeError, AttributeError):
-        return outcome_pb2.Outcome()
-    return saved
 
 
 def _typed(kind: _Kind, desired: Desired[None]) -> Desired[Any]:

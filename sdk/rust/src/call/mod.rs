@@ -1,6 +1,7 @@
 //! What a plugin is asked.
 
 mod desired;
+mod ensure;
 mod request;
 
 use std::sync::OnceLock;
@@ -53,6 +54,10 @@ pub struct Call {
     pub deadline: Deadline,
     /// The bridge's id of this call, for logs.
     pub id: String,
+    /// In full, with its version.
+    pub(crate) resource_type: String,
+    /// What bears no marker is not ours: in Delete and polls of a kind with recovery by marker.
+    pub(crate) requires_marker: bool,
     pub(crate) recorded_name: OnceLock<String>,
 }
 

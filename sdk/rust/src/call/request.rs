@@ -24,7 +24,7 @@ pub struct Update<P> {
     pub desired: Desired<P>,
     /// JSON Pointers that the bridge found to differ: a hint. Empty where the plugin compares.
     pub changed_paths: Vec<String>,
-    /// From the last observation; empty: none. Does it no longer hold: [`Failure::conflict`](crate::Failure::conflict).
+    /// From the last observation; empty: none. Does it no longer hold: [`ensure_etag`](Self::ensure_etag).
     pub etag: String,
 }
 
@@ -34,7 +34,7 @@ pub struct Update<P> {
 pub struct Delete<P> {
     /// The last known desired state, perhaps incomplete: see [`Known`].
     pub desired: Known<P>,
-    /// From the last observation; empty: none. Does it no longer hold: [`Failure::conflict`](crate::Failure::conflict).
+    /// From the last observation; empty: none. Does it no longer hold: [`ensure_etag`](Self::ensure_etag).
     pub etag: String,
 }
 

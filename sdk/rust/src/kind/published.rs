@@ -116,6 +116,12 @@ impl PublishedKind {
         }
     }
 
+    /// A creation whose outcome is unknown is found by its marker.
+    pub(crate) fn is_found_by_marker(&self) -> bool {
+        let ways = &self.rules.capabilities.create_recovery;
+        ways.contains(&CreateRecovery::Marker)
+    }
+
     /// Whether a call may come with this external name, perhaps none.
     ///
     /// # Errors
@@ -124,11 +130,7 @@ impl PublishedKind {
         let refuse = |problem: &str| Err(Failure::invalid_argument("target.external_name", problem));
         let source = self.rules.external_name.source;
         if name.is_empty() {
-            let by_marker = self
-                .rules
-                .capabilities
-                .create_recovery
-                .contains(&CreateRecovery::Marker);
+            let by_marker = self.is_found_by_marker();
             return match verb {
                 NamedCall::Create if source == NameSource::User => {
                     refuse("is required: the user gives this kind's names")

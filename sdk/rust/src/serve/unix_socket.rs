@@ -5,11 +5,10 @@ use std::{
     io,
     os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
-    process,
-    sync::atomic::{AtomicU32, Ordering},
 };
 
 use tokio::net::{UnixListener, UnixStream};
+use uuid::Uuid;
 
 use super::ServeError;
 
@@ -41,8 +40,6 @@ impl UnixSocket {
         reject_if_in_use(&path).await.map_err(refuse)?;
         // Bound under another name first, so that no process ever finds it with a wider mode, and a stale file goes in the same step.
         let temporary = beside(&path);
-        // Its name holds our process id: an existing file was left by one that has ended.
-        let _ = fs::remove_file(&temporary);
         let listener = UnixListener::bind(&temporary).map_err(|error| refuse(error.to_string()))?;
         let placed = place(&temporary, &path);
         let (device, inode) = placed.map_err(|error| {
@@ -57,11 +54,11 @@ impl UnixSocket {
     }
 }
 
-/// A short name in the same folder that no other process uses: sockets have little room for their paths.
+/// A name in the same folder that no other process uses: random, as processes of several containers have the same id, and short, as sockets have
+/// little room for their paths.
 fn beside(path: &Path) -> PathBuf {
-    static BOUND: AtomicU32 = AtomicU32::new(0);
-    let number = BOUND.fetch_add(1, Ordering::Relaxed);
-    path.with_file_name(format!(".{}-{number}", process::id()))
+    let (random, ..) = Uuid::new_v4().as_fields();
+    path.with_file_name(format!(".{random:08x}"))
 }
 
 /// A folder whose files are its group's by the setgid bit: the bridge then runs as another user of that group.
@@ -103,5 +100,24 @@ impl Drop for SocketFile {
         if is_ours && let Err(error) = fs::remove_file(&self.path) {
             tracing::warn!(path = %self.path.display(), %error, "failed to remove the socket file: the next start replaces it");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Path, UnixSocket, beside};
+
+    #[tokio::test]
+    async fn two_processes_of_one_id_do_not_take_each_other_s_socket() {
+        // Containers that share a folder, and each of whose plugins is process 1.
+        let path = Path::new("/run/plugin.sock");
+        assert_ne!(beside(path), beside(path));
+        let folder = tempfile::tempdir().expect("a folder");
+        let own = folder.path().join("a.sock");
+        let socket = UnixSocket::bind(own.clone()).await.expect("it is bound");
+        let names = || std::fs::read_dir(folder.path()).expect("a folder").count();
+        assert!(own.exists() && names() == 1, "nothing else stays");
+        drop(socket);
+        assert_eq!(names(), 0);
     }
 }

@@ -174,7 +174,7 @@ fn failed(failure: types::Failure) -> Outcome {
 }
 
 /// The plugin's author has a bug.
-pub(super) fn broken(violation: &Violation, kind: Option<&PublishedKind>) -> Failure {
+pub(crate) fn broken(violation: &Violation, kind: Option<&PublishedKind>) -> Failure {
     let source = kind.map(|kind| kind.source.as_str());
     tracing::error!(%violation, source, "the plugin's answer breaks the contract");
     Failure::internal(format!("the plugin's answer breaks the contract: {violation}")).reason("InvalidAnswer")

@@ -35,7 +35,9 @@ impl Service {
             page_token: request.page_token,
             include_parameters: request.include_parameters,
         };
-        let listed = self.guarded(deadline, kind.list(&call, list)).await;
+        let listed = self
+            .guarded(deadline, source_of(kind), kind.list(&call, list))
+            .await;
         let listed = listed.map_err(|failure| redaction.any(failure))?;
         let broken = |violation| answer::broken(&violation, Some(kind.published()));
         listed.check().map_err(broken)?;

@@ -10,10 +10,12 @@ use super::Service;
 use crate::{Deadline, Failure};
 
 impl Service {
-    /// Waits for a permit, then works until the deadline. At the deadline the work is dropped; a panic ends this call only.
+    /// Waits for a permit, then works until the deadline. At the deadline the work is dropped; a panic ends this call only. `source`: the
+    /// kind's, for the log.
     pub(super) async fn guarded<T>(
         &self,
         deadline: Deadline,
+        source: Option<&str>,
         work: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         let _running = self.running.token();
@@ -26,10 +28,10 @@ impl Service {
             return Err(not_begun());
         }
         match timeout_at(until, AssertUnwindSafe(work).catch_unwind()).await {
-            Ok(Ok(result)) => result,
+            Ok(Ok(result)) => result.inspect_err(|failure| failure.report(source)),
             Ok(Err(_panic)) => {
                 // The panic hook has logged where and why.
-                tracing::error!("the plugin panicked in this call");
+                tracing::error!(source, "the plugin panicked in this call");
                 Err(
                     Failure::internal("internal error in the plugin (a panic); see its log")
                         .reason("PluginPanicked"),

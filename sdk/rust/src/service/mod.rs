@@ -8,6 +8,8 @@ mod plugin;
 mod redact;
 mod resource;
 
+pub(crate) use answer::broken;
+
 use std::sync::Arc;
 
 use crossbridge_types::{self as types, PluginInfo, ResourceType, Violation};
@@ -105,6 +107,11 @@ impl Service {
         }
         Ok(config)
     }
+}
+
+/// Where the kind is declared, for the log.
+fn source_of(kind: &dyn ServedKind) -> Option<&str> {
+    Some(&kind.published().source)
 }
 
 /// The gRPC status for a caller's mistake, with the field's path.

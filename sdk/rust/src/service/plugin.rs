@@ -71,7 +71,7 @@ impl Service {
             deadline,
             id: metadata.call_id.clone(),
         };
-        self.guarded(deadline, async { check(call).await }).await
+        self.guarded(deadline, None, async { check(call).await }).await
     }
 }
 

@@ -8,7 +8,7 @@ use crossbridge_types::{self as types, ObserveResult, Outcome, OutcomeResult, Ve
 use tonic::{Request, Response, Status};
 use tracing::{Instrument, Span};
 
-use super::{Service, answer, invalid_argument, metadata::Metadata, redact::Redaction};
+use super::{Service, answer, invalid_argument, metadata::Metadata, redact::Redaction, source_of};
 use crate::{Call, Deadline, Failure, Target, kind::NamedCall, served::ServedKind};
 
 impl Service {
@@ -26,7 +26,9 @@ impl Service {
             };
             let verb = change.operation_verb();
             let redaction = Redaction::of(&change.target.config, &change.desired.sensitive);
-            let result = self.guarded(call.deadline, kind.execute(&call, change)).await;
+            let result = self
+                .guarded(call.deadline, source_of(kind), kind.execute(&call, change))
+                .await;
             answer::outcome(kind.published(), &call, &redaction, verb, result)
         };
         work.instrument(span).await.inspect(log_outcome)
@@ -57,7 +59,11 @@ impl Service {
             Verb::Observe => NamedCall::Observe,
             Verb::Update | Verb::Delete | Verb::Poll => NamedCall::Other,
         };
-        let call = self.call(kind, named, &change.target, deadline, metadata)?;
+        let call = Call {
+            requires_marker: matches!(verb, Verb::Delete | Verb::Poll)
+                && kind.published().is_found_by_marker(),
+            ..self.call(kind, named, &change.target, deadline, metadata)?
+        };
         Ok((change, kind, call))
     }
 
@@ -72,7 +78,9 @@ impl Service {
                 Err(failure) => return answer::well_formed(failure).map(ObserveResult::Failed),
             };
             let redaction = Redaction::of(&observe.target.config, &observe.desired.sensitive);
-            let result = self.guarded(call.deadline, kind.observe(&call, observe)).await;
+            let result = self
+                .guarded(call.deadline, source_of(kind), kind.observe(&call, observe))
+                .await;
             answer::observe_response(kind.published(), &call, &redaction, result)
         };
         work.instrument(metadata.span("Observe")).await.inspect(log_look)
@@ -119,6 +127,8 @@ impl Service {
             config: self.config(&target.config)?,
             deadline,
             id: metadata.call_id.clone(),
+            resource_type: target.resource_type.to_string(),
+            requires_marker: false,
             recorded_name: OnceLock::new(),
         })
     }

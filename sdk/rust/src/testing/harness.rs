@@ -1,7 +1,7 @@
 //! The plugin under test.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -14,7 +14,7 @@ use crate::{Plugin, document, service::Service};
 
 /// A plugin in this process, the config of its calls, and the means to start it anew.
 pub struct Harness {
-    plugin: Box<dyn Fn() -> Plugin + Send + Sync>,
+    plugin: Arc<dyn Fn() -> Plugin + Send + Sync>,
     /// The process of the moment, so to speak.
     service: Mutex<Service>,
     config: Config,
@@ -30,7 +30,7 @@ impl Harness {
     pub fn new(plugin: impl Fn() -> Plugin + Send + Sync + 'static) -> Self {
         Self {
             service: Mutex::new(started(plugin())),
-            plugin: Box::new(plugin),
+            plugin: Arc::new(plugin),
             config: Config {
                 id: "lab".to_owned(),
                 revision: "1".to_owned(),
@@ -69,6 +69,20 @@ impl Harness {
     pub fn restart(&self) {
         let anew = started((self.plugin)());
         *self.service.lock().unwrap_or_else(PoisonError::into_inner) = anew;
+    }
+
+    /// Another process of the same plugin, with the same config: calls of a [`TestResource`] come to it after [`TestResource::on`].
+    ///
+    /// # Panics
+    /// With a mistake in the plugin's declarations.
+    #[must_use]
+    #[track_caller]
+    pub fn replica(&self) -> Self {
+        Self {
+            service: Mutex::new(started((self.plugin)())),
+            plugin: Arc::clone(&self.plugin),
+            config: self.config.clone(),
+        }
     }
 
     /// The plugin's verdict on the config.
@@ -113,7 +127,7 @@ fn started(plugin: Plugin) -> Service {
 pub(super) fn written(value: &impl Serialize, what: &str) -> crossbridge_types::Document {
     match document::write(value, what) {
         Ok(document) => document,
-        Err(failure) => panic!("{failure}"),
+        Err(violation) => panic!("{violation}"),
     }
 }
 

@@ -4,7 +4,8 @@
 //! and what the plugin's answers reported. Calls go the way that they go in a served plugin, save for the socket: whatever would be
 //! rejected on the wire is rejected here, and an answer that would not leave the plugin does not leave it here.
 //!
-//! [`Harness::restart`] creates the plugin anew, as after `kill -9`: what is left is what the contract's fields carry. [`cut_at_wait`]
+//! [`Harness::restart`] creates the plugin anew, as after `kill -9`, and [`Harness::replica`] is another one beside it: what they know is
+//! what the contract's fields carry. [`cut_at_wait`]
 //! and [`cut_once`] drop a call inside, [`TestResource::recover`] then asks again as the bridge would, and [`Harness::killed_in_create`] does all of it
 //! at every point where a creation waits.
 //!

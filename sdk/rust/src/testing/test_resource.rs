@@ -123,6 +123,11 @@ impl<'harness, R: Resource> TestResource<'harness, R> {
         self.target.owner.generation += 1;
     }
 
+    /// Lets another replica take the calls from now on: what it knows is what the contract's fields carry.
+    pub fn on(&mut self, replica: &'harness Harness) {
+        self.harness = replica;
+    }
+
     /// The name that is known by now; empty: none.
     pub fn external_name(&self) -> &str {
         &self.target.external_name

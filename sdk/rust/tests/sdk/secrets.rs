@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use crate::support::{Plugin as TestPlugin, create, observe, soon};
+use crate::support::{Plugin as TestPlugin, create, document, failure, observe, soon};
 use crossbridge_proto::v1alpha1 as wire;
 use crossbridge_sdk::{Create, Resource, async_trait, prelude::*};
 use serde_json::json;
@@ -86,8 +86,10 @@ impl Resource for Chatty {
         Ok(outcome)
     }
 
+    /// It ends in an error that nobody maps.
     async fn update(&self, _: &Call, update: &Update<Parameters>) -> Result<Outcome<Self>, Failure> {
-        Err(Failure::internal(format!("{update:?}")))
+        tracing::info!(?update, "asked to update");
+        Err(io::Error::other(CANARY))?
     }
 
     /// No bridge stores so much state.
@@ -136,6 +138,16 @@ async fn no_secret_is_logged() -> Result<(), Box<dyn std::error::Error>> {
         .await?
         .into_inner();
     assert!(found.result.is_some());
+    let request = wire::UpdateRequest {
+        target: Some(target.clone()),
+        desired: Some(wire::DesiredState {
+            parameters: Some(document(&json!({}))),
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    let updated = client.update(soon(request)).await?.into_inner();
+    assert_eq!(failure(updated.outcome).0.reason, "Internal");
     let request = wire::DeleteRequest {
         target: Some(target),
         ..Default::default()
@@ -149,6 +161,9 @@ async fn no_secret_is_logged() -> Result<(), Box<dyn std::error::Error>> {
         "call_id=\"call-1\"",
         "trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\"",
         "external_name=\"a\"",
+        // An error that nobody maps: its type and its place.
+        "error=\"std::io::error::Error\"",
+        concat!("at=", file!(), ":"),
         // An answer that breaks the contract: the field, the type and the file.
         "violation=provider_state has 5000 bytes",
         concat!("::Chatty at ", file!(), ":"),

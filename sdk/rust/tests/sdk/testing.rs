@@ -272,6 +272,36 @@ async fn a_plugin_with_process_state_fails_recovery() {
 }
 
 #[tokio::test]
+async fn an_operation_is_followed_on_another_replica() {
+    let (_folder, harness) = harness();
+    let (other, restarted) = (harness.replica(), harness.replica());
+    let mut job = harness.resource::<thing::job::Job>(&json!({"steps": 2}));
+    job.create().await.operation();
+    job.on(&other);
+    job.poll().await.operation();
+    restarted.restart();
+    job.on(&restarted);
+    job.poll().await.completed();
+}
+
+/// The second replica, asked again for what the first has created: how many there are then.
+async fn repeated_on_another_replica(forgetful: bool) -> usize {
+    let (cloud, harness) = disks(forgetful);
+    let other = harness.replica();
+    let mut disk = harness.resource::<Disk>(&json!({"gigabytes": 1}));
+    disk.create().await.operation();
+    disk.on(&other);
+    disk.recover().await;
+    cloud.made_by(disk.client_request_token()).len()
+}
+
+#[tokio::test]
+async fn a_plugin_with_process_state_is_found_out_by_two_replicas() {
+    assert_eq!(repeated_on_another_replica(false).await, 1);
+    assert_eq!(repeated_on_another_replica(true).await, 2);
+}
+
+#[tokio::test]
 async fn a_creation_is_cut_when_the_upstream_has_done_it() {
     let (cloud, harness) = disks(false);
     let mut disk = harness.resource::<Disk>(&DiskParameters { gigabytes: 1 });

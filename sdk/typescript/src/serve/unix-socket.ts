@@ -1,5 +1,6 @@
 // A Unix socket that only its owner can reach, or the group of a folder that says so, and that leaves no file behind.
 
+import { randomBytes } from "node:crypto";
 import { chmod, lstat, rename, stat, unlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
@@ -12,8 +13,6 @@ export interface SocketFile {
   remove(): Promise<void>;
 }
 
-let bound = 0;
-
 /**
  * Binds a socket of mode 0600 by `listen`; in a folder with the setgid bit, 0660. A file left behind by a process that has ended is replaced.
  *
@@ -22,11 +21,9 @@ let bound = 0;
 export async function bindSocket(path: string, listen: (path: string) => Promise<void>): Promise<SocketFile> {
   try {
     await rejectIfInUse(path);
-    // Bound under another name first, so that no process ever finds it with a wider mode, and a stale file goes in the same step. A short name in the
-    // same folder: sockets have little room for their paths.
-    const temporary = join(dirname(path), `.${process.pid}-${(bound += 1)}`);
-    // Its name holds our process id: an existing file was left by a process that has ended.
-    await unlink(temporary).catch(() => undefined);
+    // Bound under another name first, so that no process ever finds it with a wider mode, and a stale file goes in the same step. A name in the same
+    // folder: random, as processes of several containers have the same id, and short, as sockets have little room for their paths.
+    const temporary = join(dirname(path), `.${randomBytes(4).toString("hex")}`);
     await listen(temporary);
     try {
       // With the setgid bit the bridge runs as another user of the folder's group.

@@ -91,8 +91,16 @@ function operation(value: Operation, verb: OperationVerb | undefined): WireOpera
   });
 }
 
-const details = (values: ConnectionDetails = {}): Record<string, Uint8Array<ArrayBuffer>> =>
-  Object.fromEntries(Object.entries(values).map(([key, value]) => [key, new Uint8Array(Buffer.from(value as string))]));
+const isDetail = (value: unknown): value is string | Uint8Array => typeof value === "string" || value instanceof Uint8Array;
+
+/** @throws Violation */
+function details(values: ConnectionDetails = {}): Record<string, Uint8Array<ArrayBuffer>> {
+  const wire = Object.entries(values).map(([key, value]: [string, unknown]) => {
+    if (!isDetail(value)) throw new Violation(`connection_details[${JSON.stringify(key)}]`, `is ${describe(value)} where it must be a text or bytes`);
+    return [key, new Uint8Array(Buffer.from(value as string))] as const;
+  });
+  return Object.fromEntries(wire);
+}
 
 const warnings = (list: readonly Warning[] = []): MessageInitShape<typeof WarningSchema>[] =>
   list.map(({ reason, message }) => ({ reason, message }));
@@ -198,6 +206,21 @@ export function outcome(kind: PublishedKind, method: Verb, value: unknown, desir
     }
   }
   return { outcome: wire };
+}
+
+/** What of an outcome may be given only once, as far as it is of its type: it goes along with whatever becomes of the rest. */
+export function named(value: unknown): WireOutcome {
+  if (!(value instanceof Outcome)) return create(OutcomeSchema);
+  const observed: unknown = value.observation instanceof Observation ? value.observation.fields : {};
+  const [own, found] = [value.details, observed].map((fields) => (isObject(fields) ? fields : {}));
+  const text = (field: "externalName" | "canonicalId"): string =>
+    [own?.[field], found?.[field]].find((text): text is string => typeof text === "string" && text !== "") ?? "";
+  const given = [found, own].flatMap((fields) => Object.entries((fields?.["connectionDetails"] ?? {}) as Record<string, unknown>));
+  return create(OutcomeSchema, {
+    externalName: text("externalName"),
+    canonicalId: text("canonicalId"),
+    connectionDetails: details(Object.fromEntries(given.filter((detail): detail is [string, string | Uint8Array] => isDetail(detail[1])))),
+  });
 }
 
 /** The name, id, state, details and warnings of an observation become the outcome's, where it has none of its own. */

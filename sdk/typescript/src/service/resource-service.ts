@@ -18,7 +18,7 @@ import { Secrets } from "../secrets.js";
 import { atMost, pointer, STATE_LIMIT, uuid } from "../violation.js";
 import { type AnswerContext, type Broken, checkObserved, failureOf, finished } from "./answer.js";
 import type { Arrival } from "./metadata.js";
-import { observed, outcome } from "./outgoing.js";
+import { named, observed, outcome } from "./outgoing.js";
 import { objectOf } from "./request.js";
 import type { Accepted, Service } from "./service.js";
 
@@ -204,19 +204,23 @@ function begin<R extends Request>(service: Service, method: Method<R>, { request
 async function ended(service: Service, { kind, json, recorded, answer, run }: Begun, verb: Verb, secrets: readonly string[]): Promise<WireOutcome> {
   // Where the bridge knows the name, a status may stand: that of a poll ends an operation that cannot be read.
   const hasNews = (name: string): boolean => name !== "" && (verb === "create" || name !== answer().sentName);
+  let saved = create(OutcomeSchema);
   try {
-    const { outcome: wire, failure } = outcome(kind, verb, await run(), json);
+    const value = await run();
+    saved = named(value);
+    const { outcome: wire, failure } = outcome(kind, verb, value, json);
     if (failure !== undefined) wire.result = { case: "failure", value: failureOf(failure, secrets, answer().broken) };
     return wire;
   } catch (error) {
     let failure = service.failure(error, service.author(kind.wire.resourceType));
     if (failure instanceof Rejection) {
-      if (!hasNews(recorded.name)) throw failure;
+      if (!hasNews(saved.externalName || recorded.name)) throw failure;
       // A status means that nothing was done, and cannot carry a name.
       const text = `the call ended in the gRPC status ${status[failure.status]} after the upstream had given a name: ${failure.message}`;
       failure = Failure.internal(text, { reason: "StatusAfterName" });
     }
-    return create(OutcomeSchema, { result: { case: "failure", value: failureOf(failure, secrets, answer().broken) } });
+    saved.result = { case: "failure", value: failureOf(failure, secrets, answer().broken) };
+    return saved;
   }
 }
 

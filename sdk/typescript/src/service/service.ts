@@ -135,7 +135,7 @@ export class Service {
     const failure = asFailure(error, { ...this.declared.declaration.errors, ...errors });
     if (!(failure instanceof Bug)) return failure;
     const [type = "", ...places] = failure.places;
-    this.log.error("a bug", { type, at: places.slice(0, 6).join(" < ") });
+    this.log.error("a bug", { type, at: places.slice(0, 6).join(" < "), declared_at: declaredAt });
     return failure.failure;
   }
 

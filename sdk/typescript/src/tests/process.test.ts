@@ -5,9 +5,10 @@ import { once } from "node:events";
 import { chmod, lstat, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 
+import { bindSocket } from "../serve/unix-socket.js";
 import { Child, createThing } from "./process/child.js";
 
 const LIMIT = { timeout: 60_000 };
@@ -78,6 +79,23 @@ test("a file that is no socket is kept", LIMIT, async () => {
   assert.equal(await readFile(socket, "utf8"), "keep");
 });
 
+test("two processes of one id do not take each other's socket", LIMIT, async () => {
+  // Containers that share a folder, and each of whose plugins is process 1.
+  const names = new Set<string>();
+  for (const name of ["a.sock", "b.sock"]) {
+    const server = createServer();
+    const file = await bindSocket(join(folder, name), async (path) => {
+      names.add(path);
+      await once(server.listen(path), "listening");
+    });
+    assert.ok((await lstat(join(folder, name))).isSocket());
+    await file.remove();
+    server.close();
+  }
+  assert.equal(names.size, 2);
+  assert.ok([...names].every((name) => !basename(name).startsWith(`.${process.pid}-`)));
+});
+
 test("a socket of another server is not taken over", LIMIT, async () => {
   const server = createServer().listen(socket);
   await once(server, "listening");
@@ -99,7 +117,7 @@ test("an error that no promise carries ends its call only", LIMIT, async () => {
   child.process.kill("SIGUSR2");
   assert.equal((await running).outcome?.result.case, "completed");
   assert.equal((await createThing(client, "good")).outcome?.result.case, "completed");
-  assert.match(child.said, /a bug .*type=RangeError at=.*plugin\.js/);
+  assert.match(child.said, /a bug .*type=RangeError at=.*plugin\.js.* declared_at=\S*plugin\.js:\d+/);
   assert.ok(!child.said.includes("swordfish"), child.said);
   client.close();
 });

@@ -5,6 +5,7 @@ mod documents;
 mod manifests;
 mod processes;
 mod soak;
+mod subject;
 mod test_object;
 mod upstream;
 

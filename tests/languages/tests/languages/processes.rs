@@ -30,7 +30,12 @@ pub(crate) struct Plugin {
 impl Plugin {
     pub(crate) async fn start(language: Language, folder: &Path) -> Self {
         let command = language.example().await.unwrap_or_else(|error| panic!("{error}"));
-        let endpoint = format!("unix://{}/{}.sock", folder.display(), language.name());
+        Self::run(command, language.name(), folder)
+    }
+
+    /// Starts what this command line does, at a socket of this name in the folder.
+    pub(crate) fn run(command: String, name: &str, folder: &Path) -> Self {
+        let endpoint = format!("unix://{}/{name}.sock", folder.display());
         Self {
             process: run(&command, &endpoint),
             command,

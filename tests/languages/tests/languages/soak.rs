@@ -17,13 +17,12 @@ use serde_json::{Value, json};
 
 use crate::{
     LIMIT,
-    processes::{Cluster, Plugin, group},
+    processes::{Cluster, Plugin},
+    subject::{Subject, changed, created},
     test_object::{condition, is_true},
-    upstream::{External, externals},
+    upstream::External,
 };
 
-/// How long processes are killed, in seconds, where `SOAK_SECONDS` does not say.
-const SECONDS: u64 = 10;
 /// Objects that exist at once.
 const MOST_OBJECTS: usize = 24;
 /// Between two of the user's changes, and between two kills, in milliseconds.
@@ -77,7 +76,7 @@ impl Verdict {
 }
 
 struct Soak {
-    language: Language,
+    subject: Subject,
     random: Rng,
     scratch: ScratchDir,
     cluster: Cluster,
@@ -88,16 +87,16 @@ struct Soak {
 }
 
 impl Soak {
-    async fn start(language: Language, seed: u64) -> Self {
+    async fn start(subject: Subject, seed: u64) -> Self {
         let scratch = ScratchDir::new("crossbridge-soak-").expect("a folder");
         let cluster = Cluster::start().await;
-        let plugin = Plugin::start(language, scratch.path()).await;
+        let plugin = subject.start(scratch.path()).await;
         let bridge = start_bridge(&cluster, &plugin, scratch.path(), 0);
-        let folder = scratch.path().join(group(language));
+        let folder = scratch.path().join(subject.group());
         std::fs::create_dir(&folder).expect("it is created");
-        cluster.configure(group(language), &folder).await;
+        cluster.configure(subject.group(), &folder).await;
         Self {
-            language,
+            subject,
             random: Rng::with_seed(seed),
             scratch,
             cluster,
@@ -109,11 +108,11 @@ impl Soak {
     }
 
     fn folder(&self) -> PathBuf {
-        self.scratch.path().join(group(self.language))
+        self.scratch.path().join(self.subject.group())
     }
 
     fn api(&self, kind: &str) -> Api<DynamicObject> {
-        self.cluster.api(group(self.language), "v1alpha1", kind)
+        self.cluster.api(self.subject.group(), "v1alpha1", kind)
     }
 
     /// Changes and kills, each at moments of its own.
@@ -176,7 +175,7 @@ impl Soak {
     }
 
     async fn create(&mut self) {
-        let kinds = kinds(self.language);
+        let kinds = self.subject.kinds();
         let kind = kinds[self.random.usize(0..kinds.len())];
         self.tally.created += 1;
         let name = format!("number-{}", self.tally.created);
@@ -187,7 +186,7 @@ impl Soak {
             "spec": { "providerConfigRef": reference, "forProvider": parameters },
         });
         self.cluster
-            .create(group(self.language), "v1alpha1", kind, object)
+            .create(self.subject.group(), "v1alpha1", kind, object)
             .await;
         self.objects.push((kind, name));
     }
@@ -204,7 +203,7 @@ impl Soak {
         loop {
             let mut unsettled: Vec<Value> = Vec::new();
             let mut named = BTreeSet::new();
-            for kind in kinds(self.language) {
+            for kind in self.subject.kinds() {
                 let expected = self.objects.iter().filter(|(of, _)| of == kind);
                 let mut missing: BTreeSet<&str> = expected.map(|(_, name)| name.as_str()).collect();
                 let listed = self.list(kind).await;
@@ -240,7 +239,7 @@ impl Soak {
     }
 
     fn count(&self, named: &BTreeSet<(String, String)>) -> Verdict {
-        Verdict::of(&externals(self.language, &self.folder()), named)
+        Verdict::of(&self.subject.externals(&self.folder()), named)
     }
 }
 
@@ -263,39 +262,6 @@ fn is_settled(object: &DynamicObject) -> bool {
         && object.metadata.deletion_timestamp.is_none()
 }
 
-/// A synchronous kind and an asynchronous one of each plugin.
-fn kinds(language: Language) -> &'static [&'static str] {
-    match language {
-        Language::Python => &["Bed", "Plant"],
-        Language::Go => &["Page", "Book"],
-        Language::TypeScript => &["Recipe", "Loaf"],
-    }
-}
-
-/// The first parameters of an object.
-fn created(kind: &str, name: &str, random: &mut Rng) -> Value {
-    match kind {
-        "Bed" => json!({ "soil": "loam", "metres": random.u32(1..100) }),
-        "Plant" => json!({ "species": "basil", "growSeconds": random.u32(0..3) }),
-        "Page" => json!({ "text": format!("This is {name}.") }),
-        "Book" => json!({ "title": format!("Book {name}"), "pages": random.u32(1..6) }),
-        "Recipe" => json!({ "title": name, "flourGrams": random.u32(1..1000) }),
-        _ => json!({ "grams": 250, "bakeSeconds": random.u32(0..3) }),
-    }
-}
-
-/// What may change of it.
-fn changed(kind: &str, random: &mut Rng) -> Value {
-    match kind {
-        "Bed" => json!({ "soil": random.choice(["clay", "loam", "sand"]) }),
-        "Plant" => json!({ "waterMillilitres": random.u32(1..1000) }),
-        "Page" => json!({ "text": format!("Draft {}.", random.u32(..)) }),
-        "Book" => json!({ "pages": random.u32(1..8) }),
-        "Recipe" => json!({ "steps": ["knead", format!("wait {} minutes", random.u32(..))] }),
-        _ => json!({ "glaze": format!("egg {}", random.u32(..)) }),
-    }
-}
-
 fn from_environment(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(
@@ -304,12 +270,13 @@ fn from_environment(name: &str) -> Option<u64> {
     )
 }
 
-async fn survives_kills(language: Language) {
+async fn survives_kills(subject: Subject) {
+    let name = subject.name();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seed = from_environment("SOAK_SEED").unwrap_or(u64::from(now.subsec_nanos()));
-    let seconds = from_environment("SOAK_SECONDS").unwrap_or(SECONDS);
-    println!("{}: SOAK_SEED={seed} SOAK_SECONDS={seconds}", language.name());
-    let mut soak = Soak::start(language, seed).await;
+    let seconds = from_environment("SOAK_SECONDS").unwrap_or(subject.seconds());
+    println!("{name}: SOAK_SEED={seed} SOAK_SECONDS={seconds}");
+    let mut soak = Soak::start(subject, seed).await;
     soak.run(seconds).await;
     let named = soak.settle().await;
     assert_eq!(
@@ -326,11 +293,7 @@ async fn survives_kills(language: Language) {
         "with none: {:?}",
         soak.tally
     );
-    println!(
-        "{}: {:?}: none doubled, none leaked, none lost",
-        language.name(),
-        soak.tally
-    );
+    println!("{name}: {:?}: none doubled, none leaked, none lost", soak.tally);
     let Tally {
         created,
         plugin_killed,
@@ -346,17 +309,37 @@ async fn survives_kills(language: Language) {
 
 #[tokio::test]
 async fn the_plugin_in_python_survives_kills() {
-    survives_kills(Language::Python).await;
+    survives_kills(Subject::Example(Language::Python)).await;
 }
 
 #[tokio::test]
 async fn the_plugin_in_go_survives_kills() {
-    survives_kills(Language::Go).await;
+    survives_kills(Subject::Example(Language::Go)).await;
 }
 
 #[tokio::test]
 async fn the_plugin_in_typescript_survives_kills() {
-    survives_kills(Language::TypeScript).await;
+    survives_kills(Subject::Example(Language::TypeScript)).await;
+}
+
+#[tokio::test]
+async fn the_page_of_rust_survives_kills() {
+    survives_kills(Subject::Files).await;
+}
+
+#[tokio::test]
+async fn a_new_plugin_in_python_survives_kills() {
+    survives_kills(Subject::Scaffold(Language::Python)).await;
+}
+
+#[tokio::test]
+async fn a_new_plugin_in_go_survives_kills() {
+    survives_kills(Subject::Scaffold(Language::Go)).await;
+}
+
+#[tokio::test]
+async fn a_new_plugin_in_typescript_survives_kills() {
+    survives_kills(Subject::Scaffold(Language::TypeScript)).await;
 }
 
 #[test]

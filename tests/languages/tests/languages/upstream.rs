@@ -44,6 +44,25 @@ pub(crate) fn externals(language: Language, folder: &Path) -> Vec<External> {
     found
 }
 
+/// Plain files, named by the user, who bear no marker: the name is the owner's.
+pub(crate) fn files(kind: &str, folder: &Path) -> Vec<External> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut found: Vec<External> = entries
+        .map(|entry| {
+            let name = entry.expect("it is read").file_name();
+            let name = name.to_string_lossy().into_owned();
+            External {
+                kind: kind.to_owned(),
+                marker: name.clone(),
+                name,
+                exists: true,
+            }
+        })
+        .collect();
+    found.sort();
+    found
+}
+
 fn of_garden(folder: &Path) -> Vec<External> {
     let output = Command::new("python3")
         .args(["-c", GARDEN])

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import logging
 import os
+import secrets
 import socket
 import stat
 from collections.abc import Callable, Iterator
@@ -24,12 +25,11 @@ def bound(path: Path, bind: Callable[[str], object]) -> Iterator[None]:
     A file left behind by a process that has ended is replaced.
     """
     _reject_if_in_use(path)
-    # Bound under another name first, so that no process ever finds it with a wider mode, and a stale file goes in the same step. Its name
-    # holds our process id: an existing file was left by one that has ended.
-    temporary = path.with_name(f".{os.getpid()}")
+    # Bound under another name first, so that no process ever finds it with a wider mode, and a stale file goes in the same step. The name is random,
+    # as processes of several containers have the same id; and short, as sockets have little room for their paths.
+    temporary = path.with_name(f".{secrets.token_hex(4)}")
     before = os.umask(0o177)
     try:
-        temporary.unlink(missing_ok=True)
         bind(f"unix:{quote(str(temporary))}")
         # With the setgid bit the bridge runs as another user of the folder's group.
         shared = path.parent.stat().st_mode & stat.S_ISGID

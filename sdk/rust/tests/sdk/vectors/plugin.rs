@@ -8,7 +8,10 @@ use crossbridge_sdk::{
     serde_json::{Map, Value},
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Serialize, Serializer,
+    ser::{Error, SerializeStruct},
+};
 
 use super::script::{Run, Shared};
 
@@ -21,9 +24,25 @@ pub struct Settings {
     retries: Option<i64>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct PortRule {
     port: i32,
+}
+
+impl PortRule {
+    /// Of the type, and no JSON.
+    pub const UNWRITABLE: Self = Self { port: i32::MIN };
+}
+
+impl Serialize for PortRule {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.port == Self::UNWRITABLE.port {
+            return Err(S::Error::custom("a port that cannot be written"));
+        }
+        let mut rule = serializer.serialize_struct("PortRule", 1)?;
+        rule.serialize_field("port", &self.port)?;
+        rule.end()
+    }
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

@@ -13,7 +13,7 @@ use crossbridge_sdk::{
 };
 use tokio::sync::watch;
 
-use super::plugin::{Parameters, Settings, Status};
+use super::plugin::{Parameters, PortRule, Settings, Status};
 
 /// One step.
 pub type Step = Map<String, Value>;
@@ -244,6 +244,7 @@ impl Run<'_> {
         let parameters = Parameters {
             size: step.get("size").and_then(Value::as_i64),
             password: step.get("password").and_then(Value::as_str).map(str::to_owned),
+            rules: (text_of(step, "text") == "wrong parameters").then(|| vec![PortRule::UNWRITABLE]),
             ..Parameters::default()
         };
         let mut found = Observation::new(name, parameters)
