@@ -19,7 +19,7 @@ use crate::v1alpha1 as wire;
 include!(concat!(env!("OUT_DIR"), "/shapes.rs"));
 
 /// Which fields of a message hold more than one value.
-struct Shape {
+pub(crate) struct Shape {
     messages: &'static [(u32, &'static Shape)],
     /// Lists of numbers in one field.
     packed: &'static [u32],
