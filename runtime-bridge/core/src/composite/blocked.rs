@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::{
     ObjectId,
     context::Context,
-    in_use,
+    hold::{self, Hold},
     live::{LiveObject, ObjectState},
     names, rules,
     status::{ConditionReport, DELETION_BLOCKED, DELETION_OVERDUE},
@@ -59,10 +58,8 @@ fn say_blocked(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) 
     match blocker(of, remaining) {
         // After a restart, what was said stands until something moves.
         Some(blocker) if now >= stalls || (was_blocked && !movement.has_moved) => {
-            let Blocker { reason, message, .. } = blocker;
-            hindrance
-                .events
-                .push(Event::warning(CompositeEvent::DeletionBlocked, &message));
+            let Blocker { reason, message } = blocker;
+            hindrance.events.push(blocked_event(reason, &message));
             hindrance.blocked = Some(ConditionReport {
                 value: true,
                 reason: reason.into(),
@@ -73,6 +70,14 @@ fn say_blocked(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) 
             hindrance.wake = blocker.map(|_| stalls);
             hindrance.blocked = was_blocked.then(|| ConditionReport::no(DeletionReason::Moving, ""));
         }
+    }
+}
+
+/// What is under way takes its time, and is no fault of anybody.
+fn blocked_event(reason: DeletionReason, message: &str) -> Event {
+    match reason {
+        DeletionReason::ExternalDeletion => Event::normal(CompositeEvent::DeletionBlocked, message),
+        _ => Event::warning(CompositeEvent::DeletionBlocked, message),
     }
 }
 
@@ -111,28 +116,23 @@ fn say_overdue(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) 
 /// One object that holds a deletion up. The most telling comes first.
 #[derive(Debug, PartialEq)]
 struct Blocker {
-    rank: u8,
     reason: DeletionReason,
     message: String,
 }
 
 fn blocker(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
     let blockers = remaining.iter().filter_map(|id| {
-        let (rank, reason, what) = match of.seen(id)? {
-            ObjectState::Exists(object) => hold_of(of, id, object)?,
-            ObjectState::Unknown(why) => (4, DeletionReason::Unreachable, format!("cannot be read: {why}")),
+        let (hold, uid) = match of.seen(id)? {
+            ObjectState::Exists(object) => (hold::of(of, id, object)?, object.uid()),
+            ObjectState::Unknown(why) => (Hold::unreachable(why), ""),
             // A create of it may still land: that ends by itself.
             ObjectState::Absent | ObjectState::KindGone => return None,
         };
-        let uid = match of.seen(id) {
-            Some(ObjectState::Exists(object)) => object.uid(),
-            _ => "",
-        };
-        Some((rank, id, reason, what, uid))
+        Some((hold, id, uid))
     });
     let mut blockers: Vec<_> = blockers.collect();
-    blockers.sort_by_key(|(rank, id, ..)| (*rank, (*id).clone()));
-    let (rank, id, reason, what, uid) = blockers.first()?;
+    blockers.sort_by_key(|(hold, id, _)| (hold.rank(), (*id).clone()));
+    let (Hold { reason, what }, id, uid) = blockers.first()?;
     let mut message = format!("{id} {what}");
     if blockers.len() > 1 {
         message += &format!(" (and {} more)", blockers.len() - 1);
@@ -159,73 +159,9 @@ fn blocker(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
         names::RELEASE
     );
     Some(Blocker {
-        rank: *rank,
         reason: *reason,
         message,
     })
-}
-
-/// Why an object that exists does not go.
-fn hold_of(of: &Context, id: &ObjectId, object: &LiveObject) -> Option<(u8, DeletionReason, String)> {
-    if let Some(usage) = in_use::usage_of(of, id, object).filter(|_| !object.is_deleting()) {
-        let cycle = in_use::cycle_of(of, usage);
-        return Some(if cycle.is_empty() {
-            (1, DeletionReason::InUse, format!("is in use by {}", usage.text()))
-        } else {
-            (
-                1,
-                DeletionReason::Cycle,
-                format!("waits for itself, as these usages form a cycle: {cycle}"),
-            )
-        });
-    }
-    let failed = of.memory.failed_deletions.get(object.uid());
-    if let Some(failed) = failed.filter(|failed| !failed.is_conflict) {
-        let is_used = object.label(names::IN_USE) == Some("true");
-        return Some(if is_used {
-            (1, DeletionReason::InUse, format!("is in use: {}", failed.message))
-        } else {
-            (
-                0,
-                DeletionReason::Forbidden,
-                format!("is not deleted: {}", failed.message),
-            )
-        });
-    }
-    let since = object.deletion_time()?;
-    if let Some(said) = said_by(object) {
-        let what = format!("is being deleted since {since}: {said}");
-        return Some((2, DeletionReason::ExternalError, what));
-    }
-    let finalizers: Vec<&str> = object.finalizers().collect();
-    if finalizers.is_empty() {
-        return None;
-    }
-    let what = format!(
-        "is being deleted since {since}, and waits for who set its finalizers: {}",
-        finalizers.join(", ")
-    );
-    Some((3, DeletionReason::Finalizers, what))
-}
-
-/// What an object says of its own deletion: a composite resource of what blocks it, a managed resource of the last answer of its cloud.
-fn said_by(object: &LiveObject) -> Option<String> {
-    let conditions = object.object["status"]["conditions"].as_array()?;
-    let said = |type_: &str, status: &str| {
-        let is_it = |one: &&Value| one["type"] == type_ && one["status"] == status;
-        let one = conditions.iter().find(is_it)?;
-        let message = one["message"].as_str().filter(|message| !message.is_empty())?;
-        Some(format!("{type_}={status} {}: {message}", one["reason"].as_str()?))
-    };
-    // What passes by itself is no error, and stands in the message alone.
-    let answer = || {
-        let synced = conditions.iter().find(|one| one["type"] == "Synced")?;
-        let message = synced["message"].as_str().filter(|message| !message.is_empty())?;
-        Some(message.to_owned())
-    };
-    said(DELETION_BLOCKED, "True")
-        .or_else(|| said("Synced", "False"))
-        .or_else(answer)
 }
 
 /// What is to be left behind: a person asks for it by annotation.

@@ -35,6 +35,7 @@ mod differences;
 mod digest;
 mod due;
 mod facts;
+mod hold;
 mod in_use;
 mod live;
 mod machine;

@@ -108,6 +108,35 @@ fn what_is_in_use_outlives_the_rest_and_is_named() {
     assert_eq!((world.api.xr, world.api.objects.len()), (None, 0));
 }
 
+/// It was marked deleted before the usage came, or by force: its controller waits for the usage, and says so.
+#[test]
+fn what_is_deleted_while_in_use_is_named_as_in_use() {
+    for (says, reason) in [
+        ("in use by Usage team/protect", "InUse"),
+        ("", "ExternalDeletion"),
+    ] {
+        let mut world = two();
+        let a = composed(&world)["a"].clone();
+        let metadata = |object: &mut Value| {
+            object["metadata"]["finalizers"] = json!(["test/held"]);
+            object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        };
+        world.api.edit(&a, |mut object| {
+            metadata(&mut object);
+            object["status"]["conditions"] =
+                json!([{"type": "Ready", "status": "False", "reason": "Deleting", "message": says}]);
+            Some(object)
+        });
+        world
+            .api
+            .put_foreign(&usage_id("protect"), usage("protect", &a, None));
+        act(&mut world, Step::Delete);
+        pass(&mut world, 12);
+        let (named, message) = blocked(&world);
+        assert_eq!(named, reason, "{message}");
+    }
+}
+
 #[test]
 fn what_is_in_use_is_not_decomposed() {
     let mut world = two();
