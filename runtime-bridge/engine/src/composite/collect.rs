@@ -57,14 +57,15 @@ impl CompositeReconciler {
     /// What may have to be read.
     pub(super) async fn collect(&self, snapshot: &Snapshot) -> Additions {
         let finder = Finder::new(&self.shared);
-        let finder = &finder;
+        let of_composed = Finder::of_composed(&self.shared, snapshot.xr.is_deleting());
+        let (finder, of_composed) = (&finder, &of_composed);
         let home = snapshot.xr.namespace();
         let mut refs: BTreeMap<ObjectId, ResourceRef> = BTreeMap::new();
         for one in snapshot.strays.iter().chain(&snapshot.xr.refs) {
             refs.insert(one.id(home), one.clone());
         }
         let seen: BTreeMap<ObjectId, ObjectState> = stream::iter(refs)
-            .map(|(id, reference)| async move { (id, finder.see(&reference, home).await) })
+            .map(|(id, reference)| async move { (id, of_composed.see(&reference, home).await) })
             .buffer_unordered(READS)
             .collect()
             .await;
@@ -101,7 +102,7 @@ impl CompositeReconciler {
             .xr
             .refs
             .iter()
-            .any(|one| !finder.is_watched(&one.api_version, &one.kind));
+            .any(|one| !of_composed.is_watched(&one.api_version, &one.kind));
         is_unwatched |= are_listed;
         let mut required = BTreeMap::new();
         for selector in selectors {

@@ -13,6 +13,7 @@ mod ending_badly;
 mod endings;
 mod forbidden;
 mod guard;
+mod kinds_that_go;
 mod reserved;
 mod responsive;
 mod stage;

@@ -191,7 +191,10 @@ fn what_reports_that_it_goes_on_moves() {
     pass(&mut world, 4);
     let (_, reason, message) = condition(&world, "DeletionBlocked").unwrap();
     assert_eq!(reason, "ExternalDeletion");
-    assert!(message.contains(": 1 of 9 composed resources remain"), "{message}");
+    assert!(
+        message.contains(": 1 of 9 composed resources remain"),
+        "{message}"
+    );
 }
 
 /// A cloud takes its time: nothing is wrong with the controller of the object.
