@@ -31,6 +31,8 @@ pub struct Compositions {
     pub metrics: FunctionMetrics,
     /// After so long a deletion is overdue.
     pub deletion_deadline: Duration,
+    /// So long before the end of its usage a refused deletion may have come that is repeated.
+    pub replay_window: Duration,
     /// The budget of each composite resource.
     pub circuit: CircuitSettings,
     /// What refuses deletions of what is in use.

@@ -93,6 +93,7 @@ impl<'a> ServedCompositions<'a> {
         let options = CompositionOptions {
             settings: Settings {
                 deletion_deadline: compositions.deletion_deadline,
+                replay_window: compositions.replay_window,
                 circuit: compositions.circuit,
                 clock_skew: process.behaviour.clock_skew,
                 ..Settings::default()

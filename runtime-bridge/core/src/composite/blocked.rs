@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{
-    ObjectId,
+    Composite, ObjectId,
     context::Context,
     hold::{self, Hold},
     live::{LiveObject, ObjectState},
@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     managed::{Event, parse_go},
+    protection,
     reasons::{CompositeEvent, DeletionReason},
     rule::Rule,
 };
@@ -55,7 +56,14 @@ fn say_blocked(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) 
         return;
     };
     let stalls = movement.since + STALL;
-    match blocker(of, remaining) {
+    let unlisted = unlisted(of, remaining);
+    if unlisted.is_some() && now < stalls {
+        // Mostly a matter of a moment, in which nothing else is known to hold it.
+        hindrance.wake = Some(stalls);
+        return;
+    }
+    let blocker = || blocker(of, remaining).or_else(|| secret(of));
+    match unlisted.or_else(blocker) {
         // After a restart, what was said stands until something moves.
         Some(blocker) if now >= stalls || (was_blocked && !movement.has_moved) => {
             let Blocker { reason, message } = blocker;
@@ -83,7 +91,8 @@ fn blocked_event(reason: DeletionReason, message: &str) -> Event {
 
 fn say_overdue(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) {
     let xr = &of.snapshot.xr;
-    let Some(since) = xr.deletion_time().filter(|_| !remaining.is_empty()) else {
+    let is_waited_for = !remaining.is_empty() || of.memory.failed_secret_deletion.is_some();
+    let Some(since) = xr.deletion_time().filter(|_| is_waited_for) else {
         return;
     };
     let own = xr.annotation(names::DELETION_DEADLINE).and_then(parse_go);
@@ -120,6 +129,18 @@ struct Blocker {
     message: String,
 }
 
+/// Usages cannot be listed: what is not being deleted yet may be in use.
+fn unlisted(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
+    let why = of.snapshot.in_use.unknown.as_deref()?;
+    let is_kept =
+        |id: &&ObjectId| matches!(of.seen(id), Some(ObjectState::Exists(object)) if !object.is_deleting());
+    let kept = remaining.iter().find(is_kept)?;
+    Some(Blocker {
+        reason: DeletionReason::Unreachable,
+        message: format!("{kept} is not deleted, as {}", protection::unlisted(why)),
+    })
+}
+
 fn blocker(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
     let blockers = remaining.iter().filter_map(|id| {
         let (hold, uid) = match of.seen(id)? {
@@ -133,12 +154,11 @@ fn blocker(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
     let mut blockers: Vec<_> = blockers.collect();
     blockers.sort_by_key(|(hold, id, _)| (hold.rank(), (*id).clone()));
     let (Hold { reason, what }, id, uid) = blockers.first()?;
+    let xr = &of.snapshot.xr;
     let mut message = format!("{id} {what}");
     if blockers.len() > 1 {
         message += &format!(" (and {} more)", blockers.len() - 1);
     }
-    let xr = &of.snapshot.xr;
-    let namespace = |namespace: Option<&str>| namespace.map(|n| format!(" -n {n}")).unwrap_or_default();
     message += &format!(
         ". See: kubectl get {} {}{} -o yaml",
         id.group_kind(),
@@ -150,18 +170,48 @@ fn blocker(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
     } else {
         (*uid).to_owned()
     };
-    message += &format!(
+    message += &to_release(xr, &released);
+    let unmatched = rules::unmatched_releases(of.snapshot);
+    if !unmatched.is_empty() {
+        message += &format!(
+            ". Its annotation {} releases nothing by {}, which is the uid of nothing that it composed",
+            names::RELEASE,
+            unmatched.join(", ")
+        );
+    }
+    Some(Blocker {
+        reason: *reason,
+        message,
+    })
+}
+
+/// The connection Secret goes last.
+fn secret(of: &Context) -> Option<Blocker> {
+    let failed = of.memory.failed_secret_deletion.as_ref()?;
+    let xr = &of.snapshot.xr;
+    let release = to_release(xr, &format!("all/{}", xr.uid()));
+    Some(Blocker {
+        reason: DeletionReason::Forbidden,
+        message: format!("{}{release}", failed.message),
+    })
+}
+
+fn namespace(namespace: Option<&str>) -> String {
+    namespace
+        .map(|namespace| format!(" -n {namespace}"))
+        .unwrap_or_default()
+}
+
+/// How to leave something behind, ready to be pasted.
+fn to_release(xr: &Composite, released: &str) -> String {
+    format!(
         ". To leave it behind: kubectl annotate --overwrite {}.{} {}{} {}={released}",
         xr.kind(),
         super::object_id::group_of(xr.api_version()),
         xr.name(),
         namespace(xr.namespace()),
         names::RELEASE
-    );
-    Some(Blocker {
-        reason: *reason,
-        message,
-    })
+    )
 }
 
 /// What is to be left behind: a person asks for it by annotation.

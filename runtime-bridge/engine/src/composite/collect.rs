@@ -16,7 +16,7 @@ use futures::{StreamExt, stream};
 use super::{find::Finder, reconciler::CompositeReconciler};
 use crate::{
     object::{Key, Object},
-    protection::{StoredUsages, ancestors, are_usages_known},
+    protection::{StoredUsages, ancestors, unknown_usages},
     random,
     watch::WatchState,
 };
@@ -125,10 +125,10 @@ impl CompositeReconciler {
     fn in_use(&self, snapshot: &Snapshot, seen: &BTreeMap<ObjectId, ObjectState>) -> InUse {
         let store = &self.shared.store;
         let stored = StoredUsages::new(store);
-        let is_unknown = !are_usages_known(&self.shared.watches);
+        let unknown = unknown_usages(&self.shared.watches);
         if stored.is_empty() {
             return InUse {
-                is_unknown,
+                unknown,
                 ..InUse::default()
             };
         }
@@ -143,7 +143,7 @@ impl CompositeReconciler {
         let xr = store.get(&Key::new(self.api.kind.clone(), snapshot.xr.namespace(), name));
         InUse {
             usages: usages.into_values().collect(),
-            is_unknown,
+            unknown,
             ancestors: xr.map(|xr| ancestors(store, &xr)).unwrap_or_default(),
         }
     }

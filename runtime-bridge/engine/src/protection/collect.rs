@@ -16,6 +16,7 @@ use bridge_core::{
 
 use super::{
     guard::GuardState,
+    kinds::unknown_usages,
     reconciler::UsageReconciler,
     stored::{StoredUsages, ancestors, ancestors_of, keys},
 };
@@ -48,6 +49,8 @@ impl UsageReconciler {
             owner: ControllerState::None,
             others: Vec::new(),
             gone: BTreeSet::new(),
+            unknown_usages: unknown_usages(&self.shared.watches),
+            notes_attempts: self.guard.notes_attempts(),
             is_unwatched: false,
             may_act: false,
             settings: Arc::clone(&self.shared.settings),

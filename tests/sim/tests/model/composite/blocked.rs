@@ -314,7 +314,11 @@ fn a_release_of_another_uid_releases_nothing() {
     let mut world = held(&["b"]);
     release(&mut world, "all/another, another");
     world.settle().unwrap();
-    assert_eq!(blocked(&world), Some("True Finalizers".to_owned()));
+    let (_, reason, message) = condition(&world, "DeletionBlocked").unwrap();
+    assert_eq!(reason, "Finalizers");
+    let told =
+        "crossbridge.dev/release releases nothing by all/another, another, which is the uid of nothing";
+    assert!(message.contains(told), "{message}");
     let b = composed(&world)["b"].clone();
     hold(&mut world, &b, &json!([]));
     world.settle().unwrap();
