@@ -5,6 +5,7 @@ mod bad_input;
 mod claims;
 mod collector;
 mod connection_details;
+mod counted_writes;
 mod crossplane_kinds;
 mod definitions;
 mod edited_by_hand;
