@@ -264,7 +264,8 @@ async fn a_definition_deletes_its_objects_as_they_were_seen() {
                 "operations": ["DELETE"],
             }]},
             "validations": [{
-                "expression": "request.options.preconditions.uid != '' && request.options.preconditions.resourceVersion != ''",
+                "expression": "has(request.options.preconditions) && has(request.options.preconditions.uid) \
+                               && has(request.options.preconditions.resourceVersion)",
                 "message": "by uid and resourceVersion alone",
             }],
         },
