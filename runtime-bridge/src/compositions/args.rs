@@ -73,6 +73,15 @@ pub struct CompositionArgs {
         value_parser = crate::duration::parse_positive
     )]
     pub deletion_deadline: Duration,
+    /// With replayDeletion of a Usage, a deletion that was refused at most so long before the Usage, or what uses the resource, began to go is repeated.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_REPLAY_WINDOW",
+        value_name = "DURATION",
+        default_value = "10m",
+        value_parser = crate::duration::parse_positive
+    )]
+    pub replay_window: Duration,
     // Not a doc comment: that would be the help of its flags.
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -216,6 +225,7 @@ impl CompositionArgs {
             deletion_deadline: self.deletion_deadline,
             revision_history_limit: self.composition_revision_history_limit,
             max_composed: self.max_composed as usize,
+            replay_window: self.replay_window,
             circuit: self.circuit_breaker.settings(),
             // What is wrong with it was reported before anything began.
             guard: self.usage_guard.choice().unwrap_or(GuardChoice::None),

@@ -35,6 +35,8 @@ pub struct Compositions {
     pub revision_history_limit: usize,
     /// Resources that one composite resource may compose.
     pub max_composed: usize,
+    /// So long before the end of its usage a refused deletion may have come that is repeated.
+    pub replay_window: Duration,
     /// The budget of each composite resource.
     pub circuit: CircuitSettings,
     /// What refuses deletions of what is in use.

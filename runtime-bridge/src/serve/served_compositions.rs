@@ -90,6 +90,7 @@ impl<'a> ServedCompositions<'a> {
         let options = CompositionOptions {
             settings: Settings {
                 deletion_deadline: compositions.deletion_deadline,
+                replay_window: compositions.replay_window,
                 circuit: compositions.circuit,
                 max_composed: compositions.max_composed,
                 clock_skew: process.behaviour.clock_skew,

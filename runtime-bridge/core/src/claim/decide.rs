@@ -19,7 +19,6 @@ const STEPS: &[Step] = &[
     // It is being deleted.
     deletion::rest_without_finalizer,
     deletion::report,
-    deletion::wait_for_usages,
     deletion::delete,
     deletion::confirm_absence,
     deletion::delete_secret,

@@ -18,7 +18,7 @@ use crate::{
     managed::Decision,
 };
 
-fn decided(of: &Snapshot, memory: &ClaimMemory) -> String {
+pub(super) fn decided(of: &Snapshot, memory: &ClaimMemory) -> String {
     match decide(of, memory) {
         Decision::Act(Action::WriteStatus(write)) => {
             let conditions = write.status["conditions"].as_array().unwrap().iter();
@@ -42,14 +42,14 @@ fn decided(of: &Snapshot, memory: &ClaimMemory) -> String {
     }
 }
 
-fn verified() -> ClaimMemory {
+pub(super) fn verified() -> ClaimMemory {
     ClaimMemory {
         verified: Some("1".to_owned()),
         ..ClaimMemory::default()
     }
 }
 
-fn at(time: &str) -> Timestamp {
+pub(super) fn at(time: &str) -> Timestamp {
     time.parse().unwrap()
 }
 
@@ -59,7 +59,7 @@ fn read(time: &str) -> (String, Timestamp) {
 }
 
 /// A claim that has all that is stored in it.
-fn named() -> Snapshot {
+pub(super) fn named() -> Snapshot {
     let mut of = snapshot();
     of.claim.object["metadata"]["finalizers"] = json!([names::FINALIZER]);
     of.claim.object["spec"]["resourceRef"] =
@@ -68,7 +68,7 @@ fn named() -> Snapshot {
 }
 
 /// And a composite resource that is as it is wanted.
-fn bound(edit: impl FnOnce(&mut LiveObject)) -> Snapshot {
+pub(super) fn bound(edit: impl FnOnce(&mut LiveObject)) -> Snapshot {
     let mut of = named();
     let body = body(&Facts::new(&of, &ClaimMemory::default()));
     let mark = AppliedMark {
@@ -84,18 +84,18 @@ fn bound(edit: impl FnOnce(&mut LiveObject)) -> Snapshot {
     of
 }
 
-fn ready(it: &mut LiveObject) {
+pub(super) fn ready(it: &mut LiveObject) {
     it.object["status"] = json!({"conditions": [
         {"type": "Synced", "status": "True", "reason": "ReconcileSuccess"},
         {"type": "Ready", "status": "True", "reason": "Available"},
     ]});
 }
 
-fn deleting(mut of: Snapshot, is_reported: bool) -> Snapshot {
+pub(super) fn deleting(mut of: Snapshot, is_reported: bool) -> Snapshot {
     of.claim.object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:59:00Z");
     if is_reported {
         of.claim.object["status"] = json!({"conditions": [
-            {"type": "Ready", "status": "False", "reason": "Deleting", "observedGeneration": 1, "message": ""},
+            {"type": "Ready", "status": "False", "reason": "Deleting", "observedGeneration": 1, "message": SINCE},
             {"type": "Synced", "status": "True", "reason": "ReconcileSuccess", "observedGeneration": 1},
         ]});
         for condition in of.claim.object["status"]["conditions"].as_array_mut().unwrap() {
@@ -105,6 +105,7 @@ fn deleting(mut of: Snapshot, is_reported: bool) -> Snapshot {
     of
 }
 
+const SINCE: &str = "being deleted since 2026-01-01T00:59:00Z";
 const LATE: &str = "a create of it that was sent before may still take effect";
 const AVAILABLE: &str = "status Synced=True/ReconcileSuccess: ; Ready=True/Available: ";
 const WAITS: &str = "status Synced=True/ReconcileSuccess: ; \
@@ -125,7 +126,7 @@ fn a_composite_resource_in_use_is_not_deleted_with_its_claim() {
     assert_eq!(
         decided(&of, &verified()),
         "status Synced=True/ReconcileSuccess: ; \
-         Ready=False/Deleting: composite resource \"shop-8x5fk\" is in use by ClusterUsage keep: why"
+         Ready=False/Deleting: composite resource \"shop-8x5fk\" is in use by ClusterUsage keep: why (being deleted since 2026-01-01T00:59:00Z)"
     );
 }
 
@@ -340,7 +341,7 @@ fn a_deletion_is_told_first_and_then_carried_out() {
     let of = |is_reported| deleting(bound(ready), is_reported);
     assert_eq!(
         decided(&of(false), &memory),
-        "status Synced=True/ReconcileSuccess: ; Ready=False/Deleting: "
+        format!("status Synced=True/ReconcileSuccess: ; Ready=False/Deleting: {SINCE}")
     );
     assert_eq!(
         decided(&of(true), &ClaimMemory::default()),
@@ -405,13 +406,13 @@ fn a_claim_goes_when_its_composite_resource_is_gone_for_good() {
     let reported = |of: &Snapshot, end: &str| {
         let mut of = of.clone();
         of.claim.object["status"]["conditions"][0]["message"] = json!(format!(
-            "composite resource \"shop-8x5fk\" is gone; until {end} {LATE}"
+            "composite resource \"shop-8x5fk\" is gone; until {end} {LATE} ({SINCE})"
         ));
         of
     };
     let status = |end: &str| {
         format!(
-            "status Synced=True/ReconcileSuccess: ; Ready=False/Deleting: composite resource \"shop-8x5fk\" is gone; until {end} {LATE}"
+            "status Synced=True/ReconcileSuccess: ; Ready=False/Deleting: composite resource \"shop-8x5fk\" is gone; until {end} {LATE} ({SINCE})"
         )
     };
     let end = "2026-01-01T01:01:00Z";
@@ -464,12 +465,12 @@ fn a_claim_leaves_what_is_not_its_own() {
 fn a_claim_says_that_it_is_deleted_before_all_usages_are_read() {
     let of = |is_reported| {
         let mut of = deleting(bound(ready), is_reported);
-        of.are_usages_unknown = true;
+        of.unknown_usages = Some("the API server does not answer".to_owned());
         of
     };
     assert_eq!(
         decided(&of(false), &verified()),
-        "status Synced=True/ReconcileSuccess: ; Ready=False/Deleting: "
+        format!("status Synced=True/ReconcileSuccess: ; Ready=False/Deleting: {SINCE}")
     );
     // Nothing is deleted before.
     assert_eq!(

@@ -33,8 +33,8 @@ pub struct Additions {
     pub secrets: Option<SecretVersions>,
     /// By what the composite resource is in use, for people; `None`: it is not.
     pub in_use: Option<String>,
-    /// Not all usages have been read yet.
-    pub are_usages_unknown: bool,
+    /// Why not all usages have been read; `None`: they have.
+    pub unknown_usages: Option<String>,
     /// Composite resources are not watched now.
     pub is_unwatched: bool,
     /// Wall clock, when all of it was in.
@@ -79,7 +79,7 @@ impl Machine for ClaimMachine {
         snapshot.xr = additions.xr;
         snapshot.secrets = additions.secrets;
         snapshot.in_use = additions.in_use;
-        snapshot.are_usages_unknown = additions.are_usages_unknown;
+        snapshot.unknown_usages = additions.unknown_usages;
         snapshot.is_unwatched = additions.is_unwatched;
         snapshot.now = additions.now;
     }

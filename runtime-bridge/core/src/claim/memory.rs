@@ -9,6 +9,7 @@ use super::{SecretRefs, SecretVersions, decision::ClaimWrite};
 use crate::{
     composite::{BodyDigest, Difference},
     managed::Event,
+    reasons::DeletionReason,
 };
 
 /// What a process remembers of one claim.
@@ -48,12 +49,16 @@ pub struct ClaimMemory {
     pub(super) copied: BTreeSet<String>,
     /// Since when there is something to tell.
     pub(super) news_since: Option<Timestamp>,
+    /// What holds its deletion up, and since when.
+    pub(super) hold: Option<(DeletionReason, Timestamp)>,
     /// Since when something is not known that is expected to become known soon.
     pub(super) unknown_since: Option<Timestamp>,
     /// The connection Secret that was copied.
     pub(super) propagated: Option<PropagatedSecret>,
-    /// The claim's connection Secret was deleted, or cannot be.
+    /// The claim's connection Secret was deleted, or is another owner's.
     pub(super) secret_deleted: bool,
+    /// Its deletion that was refused.
+    pub(super) failed_secret_deletion: Option<FailedWrite>,
     /// When the claim's connection Secret was written, until the status says so.
     pub(super) published: Option<Timestamp>,
     /// Requests to the API server in a row that were not carried out.

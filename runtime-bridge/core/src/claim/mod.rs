@@ -8,6 +8,7 @@
 //! results  outcome                      what came of an action, what a step may end with
 //! standing  status                      what the claim says of itself
 //! write  bind                           what of the composite resource the claim takes, and the other way round
+//! blocked                               what keeps it from deleting its composite resource
 //! rules  facts                          predicates, and what follows from a snapshot alone
 //! decision  snapshot  memory            what is decided, from what
 //! candidates  bond                      names of a composite resource, and whose it is
@@ -15,6 +16,9 @@
 //! ```
 
 mod bind;
+mod blocked;
+#[cfg(test)]
+mod blocked_tests;
 mod body;
 mod bond;
 mod candidates;

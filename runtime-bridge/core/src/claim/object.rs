@@ -69,6 +69,11 @@ impl Claim {
         !self.object["metadata"]["deletionTimestamp"].is_null()
     }
 
+    /// Since when it is being deleted.
+    pub fn deletion_time(&self) -> Option<Timestamp> {
+        self.text("/metadata/deletionTimestamp").parse().ok()
+    }
+
     /// It bears our finalizer.
     pub fn has_finalizer(&self) -> bool {
         let finalizers = self.object["metadata"]["finalizers"].as_array();

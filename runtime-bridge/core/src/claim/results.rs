@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{
     Bond, ClaimMemory, Snapshot,
     bind::{body, is_in_step},
+    blocked,
     decision::{Action, ClaimWrite},
     facts::Facts,
     memory::{FailedWrite, PropagatedSecret},
@@ -105,6 +106,11 @@ impl ClaimMemory {
         if is_in_step(&of, &body(&of)) {
             self.failed = None;
         }
+        let hold = blocked::hold(&Facts::new(snapshot, self)).map(|hold| hold.reason);
+        self.hold = hold.map(|reason| match self.hold {
+            Some((same, since)) if same == reason => (same, since),
+            _ => (reason, snapshot.now),
+        });
         let of = Facts::new(snapshot, self);
         let has_news = Standing::of(&of).report.to_write(&of).is_some();
         self.news_since = has_news.then(|| self.news_since.unwrap_or(snapshot.now));
@@ -174,11 +180,19 @@ fn not_propagated(
     memory.failed_secret = Some((snapshot.secrets, failed));
 }
 
-fn secret_deleted(memory: &mut ClaimMemory, result: Result<(), String>) {
-    memory.secret_deleted = true;
-    if let Err(message) = result {
-        memory.report(&Event::warning(ClaimEvent::DeleteCompositeResource, &message));
-    }
+/// One that is refused is tried again: no garbage collector is needed.
+fn secret_deleted(memory: &mut ClaimMemory, result: Result<(), String>, moment: &Moment) {
+    let Err(message) = result else {
+        memory.secret_deleted = true;
+        memory.failed_secret_deletion = None;
+        return;
+    };
+    let failure = WriteFailure {
+        kind: WriteFailureKind::NotDone,
+        message,
+    };
+    let former = memory.failed_secret_deletion.as_ref();
+    memory.failed_secret_deletion = Some(failed(former, None, &failure, moment));
 }
 
 /// Takes in what came of an action.
@@ -274,7 +288,7 @@ pub(super) fn record<A>(
             }
         }
         (Action::DeleteSecret(_), Performed::SecretDeleted(result)) => {
-            secret_deleted(memory, result);
+            secret_deleted(memory, result, moment);
         }
         (Action::RemoveFinalizer, Performed::FinalizerRemoved(gone)) => return Follow::End(gone),
         (action, performed) => panic!("{action} does not end with {performed:?}"),

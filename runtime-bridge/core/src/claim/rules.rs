@@ -2,11 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::{Bond, facts::Facts, names};
-use crate::{
-    composite::{LiveObject, ObjectState},
-    rule::Rule,
-};
+use super::{Bond, facts::Facts};
+use crate::{composite::ObjectState, rule::Rule};
 
 /// The snapshot shows what the API server held of the claim in this term, and not what a cache had kept from before.
 pub(super) fn is_verified(of: &Facts) -> bool {
@@ -28,15 +25,9 @@ pub(super) fn is_first_create(of: &Facts) -> bool {
 
 /// It may be deleted with the claim: the claim bound it, and nothing uses it. Of who bound it before, whatever the name, it is another's.
 pub(super) fn may_delete(of: &Facts) -> bool {
-    let is_used = |xr: &LiveObject| {
-        is_in_use(xr) || (of.snapshot.in_use.is_some() && !Rule::InUseIsNotDeleted.is_off())
-    };
-    of.ours().is_some_and(|xr| !xr.is_deleting() && !is_used(xr))
-}
-
-/// Whoever guards what is in use refuses its deletion.
-pub(super) fn is_in_use(xr: &LiveObject) -> bool {
-    xr.label(names::IN_USE) == Some("true")
+    // A label without a usage protects nothing that the bridge knows of: if a guard heeds it, it says so.
+    let is_used = of.snapshot.in_use.is_some() || of.snapshot.unknown_usages.is_some();
+    of.ours().is_some_and(|xr| !xr.is_deleting()) && (!is_used || Rule::InUseIsNotDeleted.is_off())
 }
 
 /// Until when a create of it that was sent, by whomever, may still land.

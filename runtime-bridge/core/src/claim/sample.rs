@@ -83,7 +83,7 @@ pub fn snapshot() -> Snapshot {
         choice: None,
         secrets: None,
         in_use: None,
-        are_usages_unknown: false,
+        unknown_usages: None,
         is_unwatched: false,
         term_began: "2025-12-31T00:00:00Z".parse().unwrap(),
         may_act: true,

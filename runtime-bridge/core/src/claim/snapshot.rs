@@ -27,8 +27,8 @@ pub struct Snapshot {
     pub secrets: Option<SecretVersions>,
     /// By what the composite resource is in use, for people; `None`: it is not.
     pub in_use: Option<String>,
-    /// Not all usages have been read yet.
-    pub are_usages_unknown: bool,
+    /// Why not all usages have been read; `None`: they have.
+    pub unknown_usages: Option<String>,
     /// Composite resources are not watched now.
     pub is_unwatched: bool,
     /// When this process began to lead.

@@ -1,14 +1,14 @@
 //! How a claim stands: what its status says once all that can be done is done.
 
 use super::{
-    Bond,
+    Bond, blocked,
     facts::Facts,
     memory::FailedWrite,
-    names, rules,
+    rules,
     status::{Report, Shown},
 };
 use crate::{
-    composite::{ConditionReport, LiveObject, ObjectState, READY, SYNCED},
+    composite::{ConditionReport, DELETION_BLOCKED, ObjectState, READY, SYNCED, deleting_since},
     managed::Event,
     reasons::{ClaimEvent, ConditionReason},
 };
@@ -57,7 +57,9 @@ impl Standing {
             .failed_deletion
             .as_ref()
             .filter(|failed| !failed.is_conflict);
+        let secret = of.memory.failed_secret_deletion.as_ref();
         let message = match (failed, of.unknown()) {
+            _ if secret.is_some() => secret.map(|failed| failed.message.clone()),
             (Some(failed), _) => Some(format!(
                 "cannot delete bound composite resource: {}",
                 failed.message
@@ -72,21 +74,18 @@ impl Standing {
             }
             None => ConditionReport::yes(ConditionReason::ReconcileSuccess),
         };
-        let in_use = of
-            .ours()
-            .filter(|xr| !xr.is_deleting() && (of.snapshot.in_use.is_some() || rules::is_in_use(xr)));
-        let waits_for = match (in_use, &of.snapshot.in_use) {
-            (Some(_), Some(by)) => format!("composite resource {:?} is in use by {by}", of.snapshot.name),
-            (Some(xr), None) => in_use_message(xr),
-            (None, _) => of
-                .removal()
-                .or_else(|| of.error())
-                .map_or_else(|| late_create(of).unwrap_or_default(), ToOwned::to_owned),
-        };
+        let blocked = blocked::report(of);
+        if let Some(blocked) = blocked.as_ref().filter(|blocked| blocked.value && synced.value) {
+            events.push(Event::warning(
+                ClaimEvent::DeleteCompositeResource,
+                &blocked.message,
+            ));
+        }
         Self {
             report: Report {
                 synced: Some(synced),
-                ready: Some(ConditionReport::no(ConditionReason::Deleting, waits_for)),
+                ready: Some(ConditionReport::no(ConditionReason::Deleting, waits_for(of))),
+                blocked,
                 shown: Shown::Deletion,
             },
             events,
@@ -99,6 +98,7 @@ impl Standing {
             report: Report {
                 synced: Some(ConditionReport::no(ConditionReason::ReconcileError, message)),
                 ready: of.snapshot.claim.condition(READY).is_none().then(waiting),
+                blocked: None,
                 shown: Shown::Whole,
             },
             events: vec![Event::warning(event, message)],
@@ -128,6 +128,7 @@ impl Standing {
             report: Report {
                 synced: Some(ConditionReport::yes(ConditionReason::ReconcileSuccess)),
                 ready: Some(ready),
+                blocked: None,
                 shown: Shown::Whole,
             },
             events,
@@ -149,7 +150,11 @@ impl Standing {
         let says_more = ready.reason == ConditionReason::Deleting.into() || (waits && repeats());
         let is_first = waits && stored(READY, "reason").is_none();
         let goes_on = stored(READY, "reason").is_some_and(|reason| reason == ready.reason.as_str());
-        is_fine && says_more && (is_first || goes_on)
+        let is_blocked_anew = self.report.blocked.as_ref().is_some_and(|blocked| {
+            let reason = stored(DELETION_BLOCKED, "reason");
+            blocked.value && reason.is_none_or(|reason| reason != blocked.reason.as_str())
+        });
+        is_fine && !is_blocked_anew && says_more && (is_first || goes_on)
     }
 }
 
@@ -163,19 +168,19 @@ fn late_create(of: &Facts) -> Option<String> {
     ))
 }
 
-/// Of a composite resource that the claim does not delete yet.
-fn in_use_message(xr: &LiveObject) -> String {
-    format!(
-        "composite resource {:?} is in use: it is deleted once no usage of it is left. If there is none, take the label off: kubectl label {}.{} {} {}-",
-        xr.name(),
-        xr.object["kind"].as_str().unwrap_or_default(),
-        xr.object["apiVersion"]
-            .as_str()
-            .and_then(|api_version| api_version.split_once('/'))
-            .map_or("", |(group, _)| group),
-        xr.name(),
-        names::IN_USE
-    )
+/// What a claim that is being deleted waits for, and since when it does. The composite resource says both of itself.
+fn waits_for(of: &Facts) -> String {
+    if let Some(removal) = of.removal() {
+        return removal.to_owned();
+    }
+    let is_kept = of.ours().is_some_and(|xr| !xr.is_deleting());
+    let waits_for = match &of.snapshot.in_use {
+        Some(by) if is_kept => format!("composite resource {:?} is in use by {by}", of.snapshot.name),
+        _ => of
+            .error()
+            .map_or_else(|| late_create(of).unwrap_or_default(), ToOwned::to_owned),
+    };
+    deleting_since(waits_for, of.snapshot.claim.deletion_time())
 }
 
 const CANNOT_GET: &str = "cannot get bound composite resource";

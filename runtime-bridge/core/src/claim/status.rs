@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::facts::Facts;
 use crate::composite::{
-    ConditionReport, ConditionStamp, READY, SYNCED, in_order, status_differs, stored_conditions,
+    ConditionReport, ConditionStamp, DELETION_BLOCKED, READY, SYNCED, in_order, status_differs,
+    stored_conditions,
 };
 
 /// Fields of a status that do not cross: each of the two objects has its own.
@@ -32,6 +33,8 @@ pub(super) enum Shown {
 pub(super) struct Report {
     pub synced: Option<ConditionReport>,
     pub ready: Option<ConditionReport>,
+    /// What holds the deletion up, as far as it is not the composite resource's to say.
+    pub blocked: Option<ConditionReport>,
     /// What of the composite resource.
     pub shown: Shown,
 }
@@ -76,7 +79,11 @@ impl Report {
             generation: claim.generation(),
             now: of.snapshot.now,
         };
-        for (type_, report) in [(SYNCED, &self.synced), (READY, &self.ready)] {
+        for (type_, report) in [
+            (SYNCED, &self.synced),
+            (READY, &self.ready),
+            (DELETION_BLOCKED, &self.blocked),
+        ] {
             if let Some(report) = report {
                 let value = if report.value { "True" } else { "False" };
                 let reason = report.reason.as_str();

@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::{
-    ObjectId,
+    Composite, ObjectId,
     context::Context,
-    in_use,
+    hold::{self, Hold},
     live::{LiveObject, ObjectState},
     names, rules,
     status::{ConditionReport, DELETION_BLOCKED, DELETION_OVERDUE},
 };
 use crate::{
     managed::{Event, parse_go},
+    protection,
     reasons::{CompositeEvent, DeletionReason},
     rule::Rule,
 };
@@ -56,13 +56,18 @@ fn say_blocked(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) 
         return;
     };
     let stalls = movement.since + STALL;
-    match blocker(of, remaining) {
+    let unlisted = unlisted(of, remaining);
+    if unlisted.is_some() && now < stalls {
+        // Mostly a matter of a moment, in which nothing else is known to hold it.
+        hindrance.wake = Some(stalls);
+        return;
+    }
+    let blocker = || blocker(of, remaining).or_else(|| secret(of));
+    match unlisted.or_else(blocker) {
         // After a restart, what was said stands until something moves.
         Some(blocker) if now >= stalls || (was_blocked && !movement.has_moved) => {
-            let Blocker { reason, message, .. } = blocker;
-            hindrance
-                .events
-                .push(Event::warning(CompositeEvent::DeletionBlocked, &message));
+            let Blocker { reason, message } = blocker;
+            hindrance.events.push(blocked_event(reason, &message));
             hindrance.blocked = Some(ConditionReport {
                 value: true,
                 reason: reason.into(),
@@ -76,9 +81,18 @@ fn say_blocked(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) 
     }
 }
 
+/// What is under way takes its time, and is no fault of anybody.
+fn blocked_event(reason: DeletionReason, message: &str) -> Event {
+    match reason {
+        DeletionReason::ExternalDeletion => Event::normal(CompositeEvent::DeletionBlocked, message),
+        _ => Event::warning(CompositeEvent::DeletionBlocked, message),
+    }
+}
+
 fn say_overdue(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) {
     let xr = &of.snapshot.xr;
-    let Some(since) = xr.deletion_time().filter(|_| !remaining.is_empty()) else {
+    let is_waited_for = !remaining.is_empty() || of.memory.failed_secret_deletion.is_some();
+    let Some(since) = xr.deletion_time().filter(|_| is_waited_for) else {
         return;
     };
     let own = xr.annotation(names::DELETION_DEADLINE).and_then(parse_go);
@@ -111,34 +125,40 @@ fn say_overdue(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) 
 /// One object that holds a deletion up. The most telling comes first.
 #[derive(Debug, PartialEq)]
 struct Blocker {
-    rank: u8,
     reason: DeletionReason,
     message: String,
 }
 
+/// Usages cannot be listed: what is not being deleted yet may be in use.
+fn unlisted(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
+    let why = of.snapshot.in_use.unknown.as_deref()?;
+    let is_kept =
+        |id: &&ObjectId| matches!(of.seen(id), Some(ObjectState::Exists(object)) if !object.is_deleting());
+    let kept = remaining.iter().find(is_kept)?;
+    Some(Blocker {
+        reason: DeletionReason::Unreachable,
+        message: format!("{kept} is not deleted, as {}", protection::unlisted(why)),
+    })
+}
+
 fn blocker(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
     let blockers = remaining.iter().filter_map(|id| {
-        let (rank, reason, what) = match of.seen(id)? {
-            ObjectState::Exists(object) => hold_of(of, id, object)?,
-            ObjectState::Unknown(why) => (4, DeletionReason::Unreachable, format!("cannot be read: {why}")),
+        let (hold, uid) = match of.seen(id)? {
+            ObjectState::Exists(object) => (hold::of(of, id, object)?, object.uid()),
+            ObjectState::Unknown(why) => (Hold::unreachable(why), ""),
             // A create of it may still land: that ends by itself.
             ObjectState::Absent | ObjectState::KindGone => return None,
         };
-        let uid = match of.seen(id) {
-            Some(ObjectState::Exists(object)) => object.uid(),
-            _ => "",
-        };
-        Some((rank, id, reason, what, uid))
+        Some((hold, id, uid))
     });
     let mut blockers: Vec<_> = blockers.collect();
-    blockers.sort_by_key(|(rank, id, ..)| (*rank, (*id).clone()));
-    let (rank, id, reason, what, uid) = blockers.first()?;
+    blockers.sort_by_key(|(hold, id, _)| (hold.rank(), (*id).clone()));
+    let (Hold { reason, what }, id, uid) = blockers.first()?;
+    let xr = &of.snapshot.xr;
     let mut message = format!("{id} {what}");
     if blockers.len() > 1 {
         message += &format!(" (and {} more)", blockers.len() - 1);
     }
-    let xr = &of.snapshot.xr;
-    let namespace = |namespace: Option<&str>| namespace.map(|n| format!(" -n {n}")).unwrap_or_default();
     message += &format!(
         ". See: kubectl get {} {}{} -o yaml",
         id.group_kind(),
@@ -150,82 +170,48 @@ fn blocker(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
     } else {
         (*uid).to_owned()
     };
-    message += &format!(
+    message += &to_release(xr, &released);
+    let unmatched = rules::unmatched_releases(of.snapshot);
+    if !unmatched.is_empty() {
+        message += &format!(
+            ". Its annotation {} releases nothing by {}, which is the uid of nothing that it composed",
+            names::RELEASE,
+            unmatched.join(", ")
+        );
+    }
+    Some(Blocker {
+        reason: *reason,
+        message,
+    })
+}
+
+/// The connection Secret goes last.
+fn secret(of: &Context) -> Option<Blocker> {
+    let failed = of.memory.failed_secret_deletion.as_ref()?;
+    let xr = &of.snapshot.xr;
+    let release = to_release(xr, &format!("all/{}", xr.uid()));
+    Some(Blocker {
+        reason: DeletionReason::Forbidden,
+        message: format!("{}{release}", failed.message),
+    })
+}
+
+fn namespace(namespace: Option<&str>) -> String {
+    namespace
+        .map(|namespace| format!(" -n {namespace}"))
+        .unwrap_or_default()
+}
+
+/// How to leave something behind, ready to be pasted.
+fn to_release(xr: &Composite, released: &str) -> String {
+    format!(
         ". To leave it behind: kubectl annotate --overwrite {}.{} {}{} {}={released}",
         xr.kind(),
         super::object_id::group_of(xr.api_version()),
         xr.name(),
         namespace(xr.namespace()),
         names::RELEASE
-    );
-    Some(Blocker {
-        rank: *rank,
-        reason: *reason,
-        message,
-    })
-}
-
-/// Why an object that exists does not go.
-fn hold_of(of: &Context, id: &ObjectId, object: &LiveObject) -> Option<(u8, DeletionReason, String)> {
-    if let Some(usage) = in_use::usage_of(of, id, object).filter(|_| !object.is_deleting()) {
-        let cycle = in_use::cycle_of(of, usage);
-        return Some(if cycle.is_empty() {
-            (1, DeletionReason::InUse, format!("is in use by {}", usage.text()))
-        } else {
-            (
-                1,
-                DeletionReason::Cycle,
-                format!("waits for itself, as these usages form a cycle: {cycle}"),
-            )
-        });
-    }
-    let failed = of.memory.failed_deletions.get(object.uid());
-    if let Some(failed) = failed.filter(|failed| !failed.is_conflict) {
-        let is_used = object.label(names::IN_USE) == Some("true");
-        return Some(if is_used {
-            (1, DeletionReason::InUse, format!("is in use: {}", failed.message))
-        } else {
-            (
-                0,
-                DeletionReason::Forbidden,
-                format!("is not deleted: {}", failed.message),
-            )
-        });
-    }
-    let since = object.deletion_time()?;
-    if let Some(said) = said_by(object) {
-        let what = format!("is being deleted since {since}: {said}");
-        return Some((2, DeletionReason::ExternalError, what));
-    }
-    let finalizers: Vec<&str> = object.finalizers().collect();
-    if finalizers.is_empty() {
-        return None;
-    }
-    let what = format!(
-        "is being deleted since {since}, and waits for who set its finalizers: {}",
-        finalizers.join(", ")
-    );
-    Some((3, DeletionReason::Finalizers, what))
-}
-
-/// What an object says of its own deletion: a composite resource of what blocks it, a managed resource of the last answer of its cloud.
-fn said_by(object: &LiveObject) -> Option<String> {
-    let conditions = object.object["status"]["conditions"].as_array()?;
-    let said = |type_: &str, status: &str| {
-        let is_it = |one: &&Value| one["type"] == type_ && one["status"] == status;
-        let one = conditions.iter().find(is_it)?;
-        let message = one["message"].as_str().filter(|message| !message.is_empty())?;
-        Some(format!("{type_}={status} {}: {message}", one["reason"].as_str()?))
-    };
-    // What passes by itself is no error, and stands in the message alone.
-    let answer = || {
-        let synced = conditions.iter().find(|one| one["type"] == "Synced")?;
-        let message = synced["message"].as_str().filter(|message| !message.is_empty())?;
-        Some(message.to_owned())
-    };
-    said(DELETION_BLOCKED, "True")
-        .or_else(|| said("Synced", "False"))
-        .or_else(answer)
+    )
 }
 
 /// What is to be left behind: a person asks for it by annotation.

@@ -21,7 +21,6 @@ const STEPS: &[Step] = &[
     // It is being deleted.
     deletion::rest_without_finalizer,
     deletion::report,
-    deletion::wait_for_usages,
     deletion::release,
     deletion::delete,
     deletion::confirm_absence,

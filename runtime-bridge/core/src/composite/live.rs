@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::names;
-use crate::rule::Rule;
+use crate::{reasons::ConditionReason, rule::Rule};
 
 /// What is known of an object that a composite resource refers to, or would create.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +71,18 @@ impl LiveObject {
     /// Since when it is being deleted.
     pub fn deletion_time(&self) -> Option<Timestamp> {
         self.text("/metadata/deletionTimestamp").parse().ok()
+    }
+
+    /// What its `Ready` says while it reports to be in deletion, empty if there is nothing to add; `None`: it reports none.
+    pub fn deletion_report(&self) -> Option<&str> {
+        let conditions = self.object["status"]["conditions"].as_array()?;
+        let is_it = |one: &&Value| {
+            one["type"] == "Ready"
+                && one["status"] == "False"
+                && one["reason"] == ConditionReason::Deleting.as_str()
+        };
+        let ready = conditions.iter().find(is_it)?;
+        Some(ready["message"].as_str().unwrap_or_default())
     }
 
     /// Its finalizers.

@@ -71,8 +71,10 @@ pub struct CompositeMemory {
     pub(super) published_at: Option<Timestamp>,
     /// The publication that failed.
     pub(super) failed_publication: Option<FailedPublication>,
-    /// The connection Secret was deleted, or is left to the garbage collector.
+    /// The connection Secret was deleted, or is another owner's.
     pub(super) secret_deleted: bool,
+    /// Its deletion that was refused.
+    pub(super) failed_secret_deletion: Option<FailedDeletion>,
     /// How its deletion moves.
     pub(super) movement: Option<Movement>,
     /// States of which an event was recorded.

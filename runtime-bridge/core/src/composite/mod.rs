@@ -35,6 +35,7 @@ mod differences;
 mod digest;
 mod due;
 mod facts;
+mod hold;
 mod in_use;
 mod live;
 mod machine;
@@ -55,6 +56,8 @@ mod results;
 mod rules;
 #[cfg(test)]
 mod sample;
+#[cfg(test)]
+mod secret_deletion_tests;
 mod secrets;
 mod snapshot;
 mod status;
@@ -93,8 +96,8 @@ pub use results::{Performed, PublishedSecret, WriteFailure, WriteFailureKind};
 pub use secrets::{own_secret, secret_of, secrets_that_count};
 pub use snapshot::{Basis, ChoiceProblem, Chosen, InUse, Reservation, RunState, Settings, Snapshot};
 pub(crate) use status::{
-    ConditionReport, READY, SYNCED, Stamp as ConditionStamp, differs as status_differs, in_order,
-    stored_conditions,
+    ConditionReport, READY, SYNCED, Stamp as ConditionStamp, deleting_since, differs as status_differs,
+    in_order, stored_conditions,
 };
 pub use status::{DELETION_BLOCKED, reports_deletion, with_condition};
 pub use strictness::Strictness;

@@ -44,11 +44,13 @@ impl Movement {
 /// How far an object is on its way out.
 fn stage(seen: &ObjectState) -> String {
     match seen {
+        // A composite resource among them, or a controller that says how far it is, moves by what it reports.
         ObjectState::Exists(object) => format!(
-            "{} {} {}",
+            "{} {} {} {}",
             object.uid(),
             object.is_deleting(),
-            object.finalizers().collect::<Vec<_>>().join(",")
+            object.finalizers().collect::<Vec<_>>().join(","),
+            object.deletion_report().unwrap_or_default()
         ),
         ObjectState::Absent => "absent".to_owned(),
         ObjectState::KindGone => "kind gone".to_owned(),

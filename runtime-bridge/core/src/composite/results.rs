@@ -314,18 +314,32 @@ pub(super) fn record<A>(
             published(memory, snapshot, publication, result, moment);
         }
         (Action::DeleteSecret(_), Performed::SecretDeleted(result)) => {
-            memory.secret_deleted = true;
-            if let Err(message) = result {
-                memory
-                    .events
-                    .push(Event::warning(CompositeEvent::PublishConnectionSecret, &message));
-            }
+            secret_deleted(memory, result, moment);
         }
         (Action::RemoveFinalizer, Performed::FinalizerRemoved(gone)) => return Follow::End(gone),
         (Action::Run(_), Performed::RunBegan) => {}
         (action, performed) => panic!("{action} does not end with {performed:?}"),
     }
     Follow::Decide
+}
+
+/// One that is refused is tried again: no garbage collector is needed.
+fn secret_deleted(memory: &mut CompositeMemory, result: Result<(), String>, moment: &Moment) {
+    let Err(message) = result else {
+        memory.secret_deleted = true;
+        memory.failed_secret_deletion = None;
+        return;
+    };
+    let former = memory.failed_secret_deletion.as_ref();
+    let failures = former.map_or(0, |former| former.failures).saturating_add(1);
+    let event = Event::warning(CompositeEvent::PublishConnectionSecret, &message);
+    memory.report(&format!("secret/{message}"), event);
+    memory.failed_secret_deletion = Some(FailedDeletion {
+        message,
+        is_conflict: false,
+        failures,
+        retry_at: moment.now + policies::API.wait(failures, moment.jitter),
+    });
 }
 
 fn created(

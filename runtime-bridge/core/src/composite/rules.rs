@@ -116,6 +116,22 @@ pub(super) fn is_released(xr: &Composite, uid: &str) -> bool {
     })
 }
 
+/// What the annotation names, and is the uid of nothing that exists here.
+pub(super) fn unmatched_releases(snapshot: &Snapshot) -> Vec<&str> {
+    let asked = snapshot.xr.annotation(names::RELEASE).unwrap_or_default();
+    let asked = asked.split(',').map(str::trim).filter(|asked| !asked.is_empty());
+    let exists = |uid: &str| {
+        let is_it = |seen: &ObjectState| matches!(seen, ObjectState::Exists(object) if object.uid() == uid);
+        snapshot.seen.values().any(is_it)
+    };
+    asked
+        .filter(|asked| match asked.strip_prefix("all/") {
+            Some(all) => all != snapshot.xr.uid(),
+            None => !exists(asked),
+        })
+        .collect()
+}
+
 /// The garbage collector takes the owner references off: nothing is deleted.
 pub(super) fn orphans(xr: &Composite) -> bool {
     xr.has_finalizer(names::ORPHAN_FINALIZER) && !Rule::OrphansAreNotDeleted.is_off()

@@ -66,8 +66,8 @@ pub struct Snapshot {
 pub struct InUse {
     /// Those that name an object of the composite resource.
     pub usages: Vec<UsageView>,
-    /// Not all usages have been read yet.
-    pub is_unknown: bool,
+    /// Why not all usages have been read; `None`: they have.
+    pub unknown: Option<String>,
     /// Uids of what waits until the composite resource is gone: what controls it, what controls that, and so on, and their claims.
     pub ancestors: BTreeSet<String>,
 }
@@ -166,6 +166,8 @@ pub struct Settings {
     pub patience: Duration,
     /// After so long a deletion is overdue, unless the composite resource says otherwise.
     pub deletion_deadline: Duration,
+    /// A refused deletion is repeated if it came at most so long before its usage, or the using resource, began to go.
+    pub replay_window: Duration,
     /// Creates and applies of one batch.
     pub writes: usize,
     /// Deletions and reads of one batch.
@@ -185,6 +187,7 @@ impl Default for Settings {
             progress: Duration::from_secs(1),
             patience: Duration::from_secs(5),
             deletion_deadline: Duration::from_mins(15),
+            replay_window: Duration::from_mins(10),
             writes: 64,
             batch: 256,
             max_composed: 2_000,

@@ -380,6 +380,15 @@ pub(crate) fn differs(new: &Value, old: &Value) -> bool {
     fields(new) != fields(old) || plain(new) != plain(old)
 }
 
+/// What `Ready` says while something is being deleted: what it waits for, and since when. That stays the same, so that it costs no writes.
+pub(crate) fn deleting_since(waits_for: String, since: Option<Timestamp>) -> String {
+    match since {
+        Some(since) if waits_for.is_empty() => format!("being deleted since {since}"),
+        Some(since) => format!("{waits_for} (being deleted since {since})"),
+        None => waits_for,
+    }
+}
+
 /// Names in a message: sorted, and of many the first three.
 pub(super) fn names_of(names: &[&str]) -> String {
     let mut names = names.to_vec();

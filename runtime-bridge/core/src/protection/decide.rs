@@ -16,8 +16,9 @@ type Step = for<'a> fn(&Facts<'a>) -> ControlFlow<Decision<Action>>;
 
 const STEPS: &[Step] = &[
     protect::rest_without_authority,
-    // It is being deleted.
     deletion::rest_without_finalizer,
+    protect::wait_for_usages,
+    // It is being deleted.
     deletion::wait,
     deletion::leave,
     deletion::replay,

@@ -129,12 +129,22 @@ impl<'a> Facts<'a> {
         failed.is_some_and(|failed| self.snapshot.now < failed.retry_at)
     }
 
+    /// Why usages cannot be listed, once that has stood for long enough to be reported.
+    pub fn unlisted(&self) -> Option<&'a str> {
+        let why = self.snapshot.unknown_usages.as_deref()?;
+        let since = self.memory.unlisted_since?;
+        (self.snapshot.now >= since + UNLISTED_PATIENCE).then_some(why)
+    }
+
     /// Why something could not be read just now.
     pub fn unread(&self) -> Option<&'a str> {
         let (until, why) = self.memory.failed_read.as_ref()?;
         (self.snapshot.now < *until).then_some(why)
     }
 }
+
+/// It is reported only after this that usages cannot be listed.
+const UNLISTED_PATIENCE: Duration = Duration::from_secs(10);
 
 /// When a deletion began: of what is given a grace period, the mark holds its end.
 pub(super) fn deletion_began(object: &LiveObject) -> Option<Timestamp> {

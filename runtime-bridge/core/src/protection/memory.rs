@@ -29,6 +29,8 @@ pub struct UsageMemory {
     pub(super) last_write: Option<UsageWrite>,
     /// What the last status became on its way: sent, stored.
     pub(super) status_echo: Option<Box<(Value, Value)>>,
+    /// Since when it waits for all usages to be read.
+    pub(super) unlisted_since: Option<Timestamp>,
     /// Since when it is not ready, without having said so.
     pub(super) unready_since: Option<Timestamp>,
     /// Requests to the API server in a row that were not carried out.

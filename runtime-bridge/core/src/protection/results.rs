@@ -50,6 +50,8 @@ pub enum Performed {
 impl UsageMemory {
     /// Takes in what a complete snapshot shows.
     pub(super) fn completed(&mut self, snapshot: &Snapshot) {
+        let is_unlisted = snapshot.unknown_usages.is_some();
+        self.unlisted_since = is_unlisted.then(|| self.unlisted_since.unwrap_or(snapshot.now));
         let standing = Standing::of(&Facts::new(snapshot, self));
         let is_unready = standing.ready.is_some_and(|ready| !ready.value);
         self.unready_since = is_unready.then(|| self.unready_since.unwrap_or(snapshot.now));

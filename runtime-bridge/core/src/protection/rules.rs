@@ -20,9 +20,6 @@ const BULK: Duration = Duration::from_secs(2);
 /// Kubernetes stores times in whole seconds.
 const WHOLE_SECOND: Duration = Duration::from_secs(1);
 
-/// A refused deletion is repeated only if it came at most so long before the usage began to go.
-const REPLAY_WINDOW: Duration = Duration::from_mins(10);
-
 /// What a usage that is being deleted does.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Course {
@@ -134,6 +131,7 @@ pub(super) fn replay(of: &Facts, object: &LiveObject) -> Option<ReplayPolicy> {
     let began = using.map_or(own, |using| using.min(own));
     // A deletion that was refused before this usage existed asked for something else. Times are of whole seconds.
     let created = of.snapshot.usage.created()?;
-    let is_of_this_teardown = at + WHOLE_SECOND >= created && at + REPLAY_WINDOW + WHOLE_SECOND >= began;
+    let window = of.snapshot.settings.replay_window;
+    let is_of_this_teardown = at + WHOLE_SECOND >= created && at + window + WHOLE_SECOND >= began;
     is_of_this_teardown.then_some(policy)
 }

@@ -112,6 +112,8 @@ pub fn snapshot(usage: Usage, used: &LiveObject) -> Snapshot {
         gone: BTreeSet::new(),
         cycle: String::new(),
         guard: Ok(()),
+        unknown_usages: None,
+        notes_attempts: true,
         is_unwatched: false,
         may_act: true,
         settings: Arc::new(Settings::default()),

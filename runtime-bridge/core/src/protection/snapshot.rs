@@ -35,8 +35,12 @@ pub struct Snapshot {
     pub gone: BTreeSet<String>,
     /// The usages with which it forms a cycle, for people; empty: it forms none.
     pub cycle: String,
+    /// Why not all usages have been read; `None`: they have.
+    pub unknown_usages: Option<String>,
     /// Deletions of what is in use are refused; `Err`: not as far as anybody knows, and why.
     pub guard: Result<(), String>,
+    /// Who refuses deletions of what is in use notes that they were tried.
+    pub notes_attempts: bool,
     /// Something that it is about is of a kind that is not watched now.
     pub is_unwatched: bool,
     /// Something new may be begun.

@@ -11,7 +11,7 @@ use super::{
     rules::{self, Course},
     snapshot::Resolution,
     usage::{Naming, Side, Which},
-    view::UsageView,
+    view::{UsageView, unlisted},
 };
 use crate::{
     composite::{ConditionReport, ConditionStamp, READY, in_order, status_differs, stored_conditions},
@@ -19,6 +19,10 @@ use crate::{
     reasons::{ConditionReason, UsageEvent, UsageReason},
     rule::Rule,
 };
+
+/// Of a usage that asks for more than its guard can do.
+const NOT_NOTED: &str = "spec.replayDeletion: this guard does not note which deletions it refuses. The used resource is deleted with its last usage if its \
+                         owner is gone or is being deleted; to have a refused deletion repeated too, run the bridge with --usage-guard=webhook";
 
 /// What the status is to say, and the events that go with it.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +34,9 @@ pub(super) struct Standing {
 
 impl Standing {
     pub fn of(of: &Facts) -> Self {
+        if of.snapshot.unknown_usages.is_some() {
+            return Self::unlisted(of);
+        }
         if of.snapshot.usage.is_deleting() {
             return Self::deleting(of);
         }
@@ -56,6 +63,28 @@ impl Standing {
         }
     }
 
+    /// What is protected stays so, and is as ready as it was.
+    fn unlisted(of: &Facts) -> Self {
+        let usage = &of.snapshot.usage;
+        let is_ready = usage
+            .condition(READY)
+            .is_some_and(|ready| ready["status"] == "True");
+        let why = of.unlisted().filter(|_| usage.is_deleting() || !is_ready);
+        let Some(message) = why.map(unlisted) else {
+            return Self {
+                ready: None,
+                events: Vec::new(),
+            };
+        };
+        if usage.is_deleting() {
+            return Self {
+                events: vec![Event::warning(UsageEvent::RemoveInUseLabel, &message)],
+                ready: Some(ConditionReport::no(ConditionReason::Deleting, message)),
+            };
+        }
+        Self::no(UsageReason::NotMarked, UsageEvent::AddInUseLabel, message)
+    }
+
     fn no(reason: UsageReason, event: UsageEvent, message: String) -> Self {
         Self {
             events: vec![Event::warning(event, &message)],
@@ -69,12 +98,12 @@ impl Standing {
             cycle => format!("these usages form a cycle, in which each object waits for another: {cycle}"),
         };
         let available = ConditionReport::yes(ConditionReason::Available);
+        let configured = Event::normal(UsageEvent::UsageConfigured, "Usage configured successfully.");
+        let asks_in_vain = of.snapshot.usage.replays_deletion() && !of.snapshot.notes_attempts;
+        let in_vain = asks_in_vain.then(|| Event::warning(UsageEvent::ReplayDeletion, NOT_NOTED));
         Self {
             ready: Some(ConditionReport { message, ..available }),
-            events: vec![Event::normal(
-                UsageEvent::UsageConfigured,
-                "Usage configured successfully.",
-            )],
+            events: [Some(configured), in_vain].into_iter().flatten().collect(),
         }
     }
 

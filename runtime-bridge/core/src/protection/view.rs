@@ -7,6 +7,14 @@ use super::{
 };
 use crate::composite::{LiveObject, ObjectId};
 
+/// What is reported while usages cannot be listed.
+pub fn unlisted(why: &str) -> String {
+    format!(
+        "usages cannot be listed: {why}. One of them may protect it, so that nothing is deleted until they can. See: kubectl get \
+         usages.protection.crossplane.io,clusterusages.protection.crossplane.io,usages.apiextensions.crossplane.io -A"
+    )
+}
+
 /// A usage as others see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageView {

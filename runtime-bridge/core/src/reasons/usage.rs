@@ -22,6 +22,6 @@ reasons! {
         AddInUseLabel = "the used resource cannot be labelled",
         RemoveInUseLabel = "the label cannot be taken off the used resource",
         RemoveFinalizer = "the finalizer cannot be taken off the usage",
-        ReplayDeletion = "a deletion of the used resource that was refused before was done, or cannot be done",
+        ReplayDeletion = "a deletion of the used resource that was refused before was done, or cannot be done; or the guard does not note which it refuses, so that `--usage-guard=webhook` is needed",
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     api_error::ApiError,
     composite::{Finder, live},
     object::{Key, Object},
-    protection::{StoredUsages, are_usages_known},
+    protection::{StoredUsages, unknown_usages},
 };
 
 impl ClaimReconciler {
@@ -35,7 +35,7 @@ impl ClaimReconciler {
             xr: ObjectState::Absent,
             secrets: None,
             in_use: None,
-            are_usages_unknown: false,
+            unknown_usages: None,
             is_unwatched: false,
             term_began: shared.term_began(),
             may_act: false,
@@ -82,14 +82,14 @@ impl ClaimReconciler {
         let version =
             |namespace: &str, name: &str| self.shared.secrets.version(&Key::secret(namespace, name));
         // In this order: a list that is completed in between brings usages that are then found.
-        let are_usages_unknown = !are_usages_known(&self.shared.watches);
+        let unknown_usages = unknown_usages(&self.shared.watches);
         let in_use = match &xr {
             ObjectState::Exists(_) => self.in_use(&name),
             _ => None,
         };
         Additions {
             in_use,
-            are_usages_unknown,
+            unknown_usages,
             secrets: secrets.map(|refs| SecretVersions {
                 source: version(&refs.source_namespace, &refs.source),
                 target: version(claim.namespace(), &refs.target),

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bridge_core::{composite::reports_deletion, queue::Priority};
+use bridge_core::queue::Priority;
 
 use super::{dependencies, pass, reconciler::ClaimReconciler};
 use crate::{
@@ -56,9 +56,8 @@ impl Reconcile for QueuedReconciler {
         }
         // What this process has not read yet is no news for the status. To take down, no composition is needed.
         let is_read = object.is_deleting() || of.shared.has_read_all();
-        // What is in use is known only once all usages are. Before, no more is done than to say that it is being deleted.
-        let is_to_be_said = || object.is_deleting() && !reports_deletion(&object.to_value());
-        let may_begin = are_usages_known(&of.shared.watches) || is_to_be_said();
+        // What is in use is known only once all usages are. Before, nothing is deleted; that is reported of what is to be.
+        let may_begin = object.is_deleting() || are_usages_known(&of.shared.watches);
         if !is_read || !may_begin {
             return Next::busy(now() + NOT_YET, request.priority);
         }

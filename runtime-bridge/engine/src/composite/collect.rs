@@ -19,7 +19,7 @@ use futures::{StreamExt, stream};
 use super::{find::Finder, reconciler::CompositeReconciler};
 use crate::{
     object::{Key, Object},
-    protection::{StoredUsages, ancestors, are_usages_known},
+    protection::{StoredUsages, ancestors, unknown_usages},
     random,
     watch::WatchState,
 };
@@ -60,14 +60,15 @@ impl CompositeReconciler {
     /// What may have to be read.
     pub(super) async fn collect(&self, snapshot: &Snapshot) -> Additions {
         let finder = Finder::new(&self.shared);
-        let finder = &finder;
+        let of_composed = Finder::of_composed(&self.shared, snapshot.xr.is_deleting());
+        let (finder, of_composed) = (&finder, &of_composed);
         let home = snapshot.xr.namespace();
         let mut refs: BTreeMap<ObjectId, ResourceRef> = BTreeMap::new();
         for one in snapshot.strays.iter().chain(&snapshot.xr.refs) {
             refs.insert(one.id(home), one.clone());
         }
         let seen: BTreeMap<ObjectId, ObjectState> = stream::iter(refs)
-            .map(|(id, reference)| async move { (id, finder.see(&reference, home).await) })
+            .map(|(id, reference)| async move { (id, of_composed.see(&reference, home).await) })
             .buffer_unordered(READS)
             .collect()
             .await;
@@ -104,7 +105,7 @@ impl CompositeReconciler {
             .xr
             .refs
             .iter()
-            .any(|one| !finder.is_watched(&one.api_version, &one.kind));
+            .any(|one| !of_composed.is_watched(&one.api_version, &one.kind));
         is_unwatched |= are_listed;
         let mut required = BTreeMap::new();
         for selector in selectors {
@@ -156,10 +157,10 @@ impl CompositeReconciler {
     fn in_use(&self, snapshot: &Snapshot, seen: &BTreeMap<ObjectId, ObjectState>) -> InUse {
         let store = &self.shared.store;
         let stored = StoredUsages::new(store);
-        let is_unknown = !are_usages_known(&self.shared.watches);
+        let unknown = unknown_usages(&self.shared.watches);
         if stored.is_empty() {
             return InUse {
-                is_unknown,
+                unknown,
                 ..InUse::default()
             };
         }
@@ -174,7 +175,7 @@ impl CompositeReconciler {
         let xr = store.get(&Key::new(self.api.kind.clone(), snapshot.xr.namespace(), name));
         InUse {
             usages: usages.into_values().collect(),
-            is_unknown,
+            unknown,
             ancestors: xr.map(|xr| ancestors(store, &xr)).unwrap_or_default(),
         }
     }

@@ -25,16 +25,42 @@ const READS: usize = 16;
 /// Finds what a composite resource composed, and what its functions require.
 pub(crate) struct Finder<'a> {
     shared: &'a CompositeShared,
+    in_any_version: bool,
 }
 
 impl<'a> Finder<'a> {
     pub(crate) fn new(shared: &'a CompositeShared) -> Self {
-        Self { shared }
+        Self {
+            shared,
+            in_any_version: false,
+        }
+    }
+
+    /// Finds objects in whatever version is served now. For what is taken down or protected: it was named in a version of then.
+    pub(crate) fn in_any_version(shared: &'a CompositeShared) -> Self {
+        Self {
+            shared,
+            in_any_version: true,
+        }
+    }
+
+    /// What a composite resource composed: all of it goes with it.
+    pub(super) fn of_composed(shared: &'a CompositeShared, is_deleting: bool) -> Self {
+        Self {
+            shared,
+            in_any_version: is_deleting,
+        }
     }
 
     /// How the objects of a kind are addressed; `Err`: what is known instead.
     pub(crate) fn api(&self, api_version: &str, kind: &str) -> Result<Arc<ApiType>, ObjectState> {
-        match self.shared.watches.resolve(api_version, kind) {
+        let watches = &self.shared.watches;
+        let resolved = if self.in_any_version {
+            watches.resolve_any(api_version, kind)
+        } else {
+            watches.resolve(api_version, kind)
+        };
+        match resolved {
             Ok(resolved) => Ok(resolved.api),
             Err(Unresolved::NotServed(_)) => Err(ObjectState::KindGone),
             Err(Unresolved::OtherVersion(why) | Unresolved::Unknown(why)) => Err(ObjectState::Unknown(why)),

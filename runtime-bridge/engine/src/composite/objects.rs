@@ -80,7 +80,7 @@ impl CompositeReconciler {
     /// Deletes objects, each if it is still of the version that this was decided on; true: it is gone.
     pub(super) async fn delete(&self, xr: &Object, all: &[Deletion]) -> Vec<Result<bool, WriteFailure>> {
         let writer = self.shared.writer.for_reconcile(&xr.key());
-        let finder = Finder::new(&self.shared);
+        let finder = Finder::in_any_version(&self.shared);
         let (writer, finder) = (&writer, &finder);
         let delete = |deletion: Deletion| async move {
             let reference = &deletion.reference;
@@ -112,7 +112,7 @@ impl CompositeReconciler {
             .writer
             .for_reconcile(&xr.key())
             .as_manager(names::CROSSPLANE_MANAGER);
-        let finder = Finder::new(&self.shared);
+        let finder = Finder::in_any_version(&self.shared);
         let (writer, finder) = (&writer, &finder);
         let release = |one: Deletion| async move {
             let reference = &one.reference;

@@ -8,6 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use bridge_core::{queue::Priority, reasons::DefinitionEvent, watch_plan::GroupKind};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -46,6 +47,8 @@ pub struct DefinitionReconciler {
     pub(super) served: ServedTypes,
     /// What is waited for, by the name of the definition that is being deleted.
     pub(super) removals: Mutex<BTreeMap<String, (GroupKind, Subscription)>>,
+    /// Since when it is not known which usages there are, if a deletion waits for that.
+    pub(super) unlisted_since: Mutex<Option<Timestamp>>,
     composites: Arc<CompositeShared>,
 }
 
@@ -62,6 +65,7 @@ impl DefinitionReconciler {
             crds: Crds::new(&engine.writer),
             served: ServedTypes::new(engine, composites, types),
             removals: Mutex::default(),
+            unlisted_since: Mutex::default(),
             composites: Arc::clone(composites),
         })
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bridge_core::{
     definition::{DEFINED_FINALIZER, OFFERED_FINALIZER, Side, SideState, Standing, readable_version},
+    protection::unlisted,
     queue::{Priority, Wake},
     reasons::{DefinitionEvent, DefinitionReason},
     watch_plan::GroupKind,
@@ -21,7 +22,7 @@ use crate::{
     engine::Engine,
     event::EventType,
     object::{ApiType, Object},
-    protection::{StoredUsages, are_usages_known},
+    protection::{StoredUsages, unknown_usages},
     reconcile::Next,
     store::Listener,
     watch::WatchState,
@@ -33,6 +34,12 @@ const DELETIONS: usize = 16;
 
 /// What is waited for is looked at again after this, should no watch show it.
 pub(super) const AGAIN: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// What has changed since it was seen is looked at again after this.
+const STALE_AGAIN: std::time::Duration = std::time::Duration::from_millis(250);
+
+/// It is reported only after this that usages cannot be listed.
+const UNLISTED_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// What is left of one side of a definition.
 enum Left {
@@ -58,6 +65,13 @@ impl Left {
             None => waiting,
         }
     }
+}
+
+/// What came of deletions.
+struct Outcome {
+    refused: Option<Refused>,
+    /// Something is not as it was seen, and may be another one of its name: the next look shows it.
+    is_stale: bool,
 }
 
 /// A deletion that did not take place.
@@ -156,16 +170,27 @@ impl DefinitionReconciler {
             self.write_status(definition, &standing, None).await?
         };
         // What is in use is known only once all usages are. That the definition ends is said before.
-        if !are_usages_known(&engine.watches) {
-            return Ok(Next::at(self.clock.now() + NOT_YET, Priority::Dependency));
+        let now = self.clock.now();
+        if let Some(why) = unknown_usages(&engine.watches) {
+            let since = *self.unlisted_since.lock().get_or_insert(now);
+            if now < since + UNLISTED_PATIENCE {
+                return Ok(Next::at(now + NOT_YET, Priority::Dependency));
+            }
+            let message = format!("{}; {}", left.message(side, None), unlisted(&why));
+            self.write_status(&said, &standing(message), None).await?;
+            return Ok(Next::at(now + AGAIN, Priority::Dependency));
         }
-        let refused = match &left {
+        *self.unlisted_since.lock() = None;
+        let Outcome { refused, is_stale } = match &left {
             Left::Objects(api, objects) => {
                 let message = format!("waiting for defined {}s to be deleted", side.noun());
                 self.record(definition, EventType::Normal, removal_event(side), &message);
                 self.delete_all(api, objects).await
             }
-            Left::Crd(crd) => self.delete_crd(definition, side, crd).await?,
+            Left::Crd(crd) => Outcome {
+                refused: self.delete_crd(definition, side, crd).await?,
+                is_stale: false,
+            },
         };
         if refused
             .as_ref()
@@ -177,6 +202,8 @@ impl DefinitionReconciler {
         self.write_status(&said, &standing, None).await?;
         match refused {
             Some(refused) if !refused.error.is_refusal() => Err(refused.error),
+            // What has changed since it was seen is seen within a moment.
+            _ if is_stale => Ok(Next::at(self.clock.now() + STALE_AGAIN, Priority::Dependency)),
             _ => Ok(Next::at(self.clock.now() + AGAIN, Priority::Dependency)),
         }
     }
@@ -202,24 +229,28 @@ impl DefinitionReconciler {
         }
     }
 
-    /// Deletes these objects. The answer is the first that is not deleted, and why.
-    async fn delete_all(&self, api: &Arc<ApiType>, objects: &[Arc<Object>]) -> Option<Refused> {
+    /// Deletes these objects, each as it was seen. The first that is refused is named.
+    async fn delete_all(&self, api: &Arc<ApiType>, objects: &[Arc<Object>]) -> Outcome {
         let deletions = objects.iter().filter(|object| !object.is_deleting());
         let deletions: Vec<_> = deletions.map(|object| self.delete(api, object)).collect();
-        let refused: Vec<Option<Refused>> = stream::iter(deletions)
+        let failed: Vec<Refused> = stream::iter(deletions)
             .buffer_unordered(DELETIONS)
+            .filter_map(std::future::ready)
             .collect()
             .await;
-        refused
+        let (stale, refused): (Vec<Refused>, Vec<Refused>) = failed
             .into_iter()
-            .flatten()
-            .min_by(|one, other| one.what.cmp(&other.what))
+            .partition(|failed| matches!(failed.error, ApiError::Conflict(_)));
+        Outcome {
+            refused: refused.into_iter().min_by(|one, other| one.what.cmp(&other.what)),
+            is_stale: !stale.is_empty(),
+        }
     }
 
     async fn delete(&self, api: &Arc<ApiType>, object: &Object) -> Option<Refused> {
         let deletion = Deletion {
             uid: object.uid(),
-            version: None,
+            version: Some(object.resource_version()),
             propagation: Propagation::Background,
         };
         let key = object.key();
@@ -227,9 +258,8 @@ impl DefinitionReconciler {
         let error = if let Some(usage) = usages.first() {
             ApiError::Denied(format!("it is in use by {}", usage.text()))
         } else if self.may_act() {
-            // Another one has its name: the next look shows it.
             match self.writer.delete(api, &key, deletion).await {
-                Ok(_) | Err(ApiError::Conflict(_) | ApiError::NotFound(_)) => return None,
+                Ok(_) | Err(ApiError::NotFound(_)) => return None,
                 Err(error) => error,
             }
         } else {

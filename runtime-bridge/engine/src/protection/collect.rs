@@ -16,6 +16,7 @@ use bridge_core::{
 
 use super::{
     guard::GuardState,
+    kinds::unknown_usages,
     reconciler::UsageReconciler,
     stored::{StoredUsages, ancestors, ancestors_of, keys},
 };
@@ -48,6 +49,8 @@ impl UsageReconciler {
             owner: ControllerState::None,
             others: Vec::new(),
             gone: BTreeSet::new(),
+            unknown_usages: unknown_usages(&self.shared.watches),
+            notes_attempts: self.guard.notes_attempts(),
             is_unwatched: false,
             may_act: false,
             settings: Arc::clone(&self.shared.settings),
@@ -106,7 +109,7 @@ impl UsageReconciler {
             .map(|(id, object)| ancestors_of(&self.shared.store, id, object))
             .unwrap_or_default();
         let gone = object.map(|(_, object)| self.gone(object)).unwrap_or_default();
-        let finder = Finder::new(&self.shared);
+        let finder = Finder::in_any_version(&self.shared);
         let watched = |one: &ResourceRef| finder.is_watched(&one.api_version, &one.kind);
         let is_unwatched = read
             .known
@@ -152,7 +155,7 @@ impl UsageReconciler {
     /// What is to be read past the store.
     pub(super) async fn observe(&self, object: &Object, subject: Subject) -> ObjectState {
         let usage = Usage::new(object.to_value());
-        let finder = Finder::new(&self.shared);
+        let finder = Finder::in_any_version(&self.shared);
         let reference = match subject {
             Subject::Controller => match ControllerRef::of(&usage.object) {
                 Some(controller) => self.of_controller(&usage.object, &controller),
@@ -196,7 +199,7 @@ impl UsageReconciler {
         let api = self
             .shared
             .watches
-            .resolve(&reference.api_version, &reference.kind);
+            .resolve_any(&reference.api_version, &reference.kind);
         let is_cluster_scoped = api.is_ok_and(|resolved| !resolved.api.namespaced);
         ResourceRef {
             namespace: reference.namespace.filter(|_| !is_cluster_scoped),
@@ -230,7 +233,7 @@ impl Read<'_> {
         if let Some((_, state)) = self.known.get(&id) {
             return state.clone();
         }
-        let state = Finder::new(&self.of.shared).see(reference, None).await;
+        let state = Finder::in_any_version(&self.of.shared).see(reference, None).await;
         self.known.insert(id, (reference.clone(), state.clone()));
         state
     }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bridge_core::queue::Priority;
 
-use super::{dependencies, kinds::are_usages_known, pass, reconciler::UsageReconciler};
+use super::{dependencies, pass, reconciler::UsageReconciler};
 use crate::{
     engine::Controller,
     object::{Key, Object},
@@ -51,9 +51,7 @@ impl Reconcile for QueuedReconciler {
         if !object.is_readable() {
             return report_unreadable(&of.shared, &object, Said::Ready).await;
         }
-        // Which usages an object has is known only once all of them are.
-        let watches = &of.shared.watches;
-        if !watches.is_discovery_read() || !are_usages_known(watches) {
+        if !of.shared.watches.is_discovery_read() {
             return Next::busy(now() + NOT_YET, request.priority);
         }
         let (Some(memory), _) = of.memories.take(&object) else {

@@ -29,6 +29,11 @@ pub trait Guard: Send + Sync {
     /// Its state from now on. Each change is a turn of all usages.
     fn changes(&self) -> watch::Receiver<GuardState>;
 
+    /// It notes on an object that a deletion of it was refused.
+    fn notes_attempts(&self) -> bool {
+        false
+    }
+
     /// Its state now.
     fn proved(&self) -> GuardState {
         self.changes().borrow().clone()

@@ -31,7 +31,12 @@ pub fn usage_kinds() -> [Arc<ApiType>; 3] {
 
 /// The store holds all usages that there are, or that the bridge has the right to see.
 pub(crate) fn are_usages_known(watches: &Watches) -> bool {
-    usage_kinds().iter().all(|api| {
+    unknown_usages(watches).is_none()
+}
+
+/// Why it is not known which usages there are; `None`: the store holds all that there are, or that the bridge has the right to see.
+pub(crate) fn unknown_usages(watches: &Watches) -> Option<String> {
+    usage_kinds().iter().find_map(|api| {
         let kind = &api.kind;
         let is_other_version = || {
             matches!(
@@ -39,8 +44,16 @@ pub(crate) fn are_usages_known(watches: &Watches) -> bool {
                 Err(Unresolved::OtherVersion(_))
             )
         };
-        watches.is_complete(kind)
-            || matches!(watches.state(kind), WatchState::Forbidden(_))
-            || is_other_version()
+        let state = watches.state(kind);
+        if watches.is_complete(kind) || matches!(state, WatchState::Forbidden(_)) || is_other_version() {
+            return None;
+        }
+        Some(match state {
+            WatchState::Syncing(why) | WatchState::Gone(why) | WatchState::Forbidden(why) => {
+                format!("{kind}: {why}")
+            }
+            // In the meantime it was completed.
+            WatchState::Live => format!("{kind}: just listed"),
+        })
     })
 }

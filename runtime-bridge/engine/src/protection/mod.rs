@@ -14,7 +14,7 @@ mod resolve;
 mod stored;
 
 pub use guard::{FixedGuard, Guard, GuardOptions, GuardState, UsageGuard, WebhookOptions};
-pub(crate) use kinds::are_usages_known;
 pub use kinds::usage_kinds;
+pub(crate) use kinds::{are_usages_known, unknown_usages};
 pub(crate) use layer::ServedUsages;
 pub(crate) use stored::{StoredUsages, ancestors};

@@ -88,7 +88,7 @@ impl UsageReconciler {
     }
 
     fn place(&self, reference: &ResourceRef) -> Result<(Arc<ApiType>, Key), WriteFailure> {
-        let finder = Finder::new(&self.shared);
+        let finder = Finder::in_any_version(&self.shared);
         match finder.api(&reference.api_version, &reference.kind) {
             Ok(api) => {
                 let key = key_of(&api, reference, None);

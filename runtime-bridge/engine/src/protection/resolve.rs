@@ -18,7 +18,7 @@ use crate::{
 impl UsageReconciler {
     /// What is named now. `controller`: uid of what controls the usage.
     pub(super) async fn resolve(&self, naming: &Naming, controller: Option<&str>) -> Resolution {
-        let api = match self.shared.watches.resolve(&naming.api_version, &naming.kind) {
+        let api = match self.shared.watches.resolve_any(&naming.api_version, &naming.kind) {
             Ok(resolved) => resolved.api,
             Err(Unresolved::NotServed(_)) => {
                 let (kind, version) = (&naming.kind, &naming.api_version);
@@ -36,7 +36,7 @@ impl UsageReconciler {
         match &naming.which {
             Which::Name(name) => {
                 let reference = naming.reference(name, api.namespaced);
-                let finder = Finder::new(&self.shared);
+                let finder = Finder::in_any_version(&self.shared);
                 match finder.see(&reference, None).await {
                     ObjectState::Exists(object) => Resolution::Found(reference, object),
                     ObjectState::Absent => Resolution::Absent(reference),
@@ -59,7 +59,7 @@ impl UsageReconciler {
         controller: Option<&str>,
     ) -> Resolution {
         let namespace = naming.namespace.as_deref().filter(|_| api.namespaced);
-        let finder = Finder::new(&self.shared);
+        let finder = Finder::in_any_version(&self.shared);
         let objects = match finder.list(api, namespace).await {
             Ok(objects) => objects,
             Err(why) => return Resolution::Unknown(why),

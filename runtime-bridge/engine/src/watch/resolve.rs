@@ -101,4 +101,38 @@ impl Watches {
             watchable: resource.watchable,
         })
     }
+
+    /// Likewise, in another version where the cluster does not serve the one that is asked for: an object exists in all of them. For who takes
+    /// down, or protects, what was named when another version was served.
+    ///
+    /// # Errors
+    /// As [`Watches::resolve`]; [`Unresolved::OtherVersion`] of a kind of which no version can be used now.
+    pub fn resolve_any(&self, api_version: &str, kind: &str) -> Result<ResolvedKind, Unresolved> {
+        let unresolved = match self.resolve(api_version, kind) {
+            Err(other @ Unresolved::OtherVersion(_)) => other,
+            resolved => return resolved,
+        };
+        let (group, _) = api_version.rsplit_once('/').unwrap_or_default();
+        let name = GroupKind::new(group, kind);
+        // That which is watched is known without a request.
+        let watched = self.wanted_api(&name).map(|api| api.version.clone());
+        let mut versions = watched.into_iter().chain(self.served_versions(&name));
+        let of_version = |version: String| match group {
+            "" => self.resolve(&version, kind).ok(),
+            group => self.resolve(&format!("{group}/{version}"), kind).ok(),
+        };
+        versions.find_map(of_version).ok_or(unresolved)
+    }
+
+    fn served_versions(&self, name: &GroupKind) -> BTreeSet<String> {
+        let definitions = self.shared.definitions.by_kind().unwrap_or_default();
+        if let Some(known) = definitions.get(name) {
+            return known.definition.served.clone();
+        }
+        let kinds = self.shared.discovery.kinds().unwrap_or_default();
+        let versions = kinds.get(name);
+        versions
+            .map(|versions| versions.keys().cloned().collect())
+            .unwrap_or_default()
+    }
 }

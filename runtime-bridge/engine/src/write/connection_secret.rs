@@ -132,8 +132,8 @@ impl ConnectionSecrets {
         Ok((published, version))
     }
 
-    /// Deletes a Secret that the object with this uid controls. Another's is left alone. One that may not be deleted is left to the garbage
-    /// collector, which deletes what its owner leaves: the inner `Err` says why, and what to do.
+    /// Deletes a Secret that the object with this uid controls. Another's is left alone. Of one that the API server does not let
+    /// go the inner `Err` says why, and what to do.
     ///
     /// # Errors
     /// Nothing is known: to be tried again.
@@ -145,8 +145,7 @@ impl ConnectionSecrets {
         let key = Key::secret(&secret.namespace, &secret.name);
         match self.try_delete(&key, controller).await {
             Err(error) if matches!(error, ApiError::Forbidden(_)) || error.is_refusal() => Ok(Err(format!(
-                "connection Secret {secret} is left to the garbage collector: {error}; without one, delete it by hand, or let the \
-                 bridge delete Secrets"
+                "cannot delete connection Secret {secret}: {error}; let the bridge delete Secrets, or delete it by hand"
             ))),
             deleted => deleted.map(Ok),
         }

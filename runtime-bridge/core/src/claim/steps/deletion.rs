@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::super::{
+    blocked,
     decision::{Action, CompositeDeletion},
     facts::Facts,
     outcome::{Flow, NEXT, act, earliest, rest, write_status},
@@ -42,14 +43,6 @@ pub(in super::super) fn report(of: &Facts) -> Flow {
     write_status(of, Standing::of(of))
 }
 
-/// What is in use is known only once all usages are: until then nothing is deleted.
-pub(in super::super) fn wait_for_usages(of: &Facts) -> Flow {
-    if !is_deleting(of) || !of.snapshot.are_usages_unknown {
-        return NEXT;
-    }
-    rest(Some(of.snapshot.now + USAGES_AGAIN))
-}
-
 /// The cache may show a claim that is gone, whose successor has its composite resource.
 pub(in super::super) fn delete(of: &Facts) -> Flow {
     let held = |at| of.snapshot.now < at;
@@ -84,18 +77,25 @@ pub(in super::super) fn confirm_absence(of: &Facts) -> Flow {
 
 /// Just before the claim: no garbage collector is needed.
 pub(in super::super) fn delete_secret(of: &Facts) -> Flow {
+    let failed = of.memory.failed_secret_deletion.as_ref();
+    match due_secret(of) {
+        Some(secret) if failed.is_none_or(|failed| failed.retry_at <= of.snapshot.now) => {
+            act(Action::DeleteSecret(secret))
+        }
+        _ => NEXT,
+    }
+}
+
+/// The connection Secret that is still to be deleted, once nothing else is left.
+fn due_secret(of: &Facts) -> Option<SecretName> {
     let claim = &of.snapshot.claim;
     let name = claim.spec()["writeConnectionSecretToRef"]["name"].as_str();
-    let Some(name) = name.filter(|name| !name.is_empty()) else {
-        return NEXT;
-    };
-    if !is_over(of) || of.memory.secret_deleted {
-        return NEXT;
-    }
-    act(Action::DeleteSecret(SecretName {
+    let name = name.filter(|name| !name.is_empty())?;
+    let is_due = is_over(of) && !of.memory.secret_deleted;
+    is_due.then(|| SecretName {
         namespace: claim.namespace().to_owned(),
         name: name.to_owned(),
-    }))
+    })
 }
 
 /// Nothing of it is left to wait for.
@@ -104,7 +104,7 @@ fn is_over(of: &Facts) -> bool {
 }
 
 pub(in super::super) fn remove_finalizer(of: &Facts) -> Flow {
-    if !is_over(of) {
+    if !is_over(of) || due_secret(of).is_some() {
         return NEXT;
     }
     act(Action::RemoveFinalizer)
@@ -133,8 +133,26 @@ pub(in super::super) fn wait(of: &Facts) -> Flow {
         || !rules::is_named(of)
         || of.snapshot.in_use.is_some();
     let unseen = is_unseen.then(|| now + LOOK_AGAIN);
+    let stalls = blocked::stalls(of);
+    let usages = of.snapshot.unknown_usages.as_ref().map(|_| {
+        // What takes longer is reported, and no matter of a moment.
+        let is_reported = stalls.is_some_and(|at| at <= now);
+        now + if is_reported { LOOK_AGAIN } else { USAGES_AGAIN }
+    });
     let ends = of.ours().is_none().then(|| rules::creates_end(of)).flatten();
     let failed = of.memory.failed_deletion.as_ref().map(|failed| failed.retry_at);
-    let times = [ends, failed, of.memory.failed_read, told, unseen, of.patience()];
+    let secret = of.memory.failed_secret_deletion.as_ref();
+    let secret = secret.map(|failed| failed.retry_at);
+    let times = [
+        ends,
+        failed,
+        secret,
+        of.memory.failed_read,
+        told,
+        unseen,
+        of.patience(),
+        stalls,
+        usages,
+    ];
     rest(earliest(times.map(|at| at.filter(|at| *at > now))))
 }

@@ -10,9 +10,10 @@ use super::super::{
     live::{ObjectState, Ownership},
     names,
     outcome::{Flow, NEXT, act, rest, write_status},
+    publication::SecretName,
     rules,
     secrets::own_secret,
-    status::{ConditionReport, Report, names_of, reports_deletion},
+    status::{ConditionReport, Report, deleting_since, names_of, reports_deletion},
 };
 use crate::{reasons::ConditionReason, rule::Rule};
 
@@ -43,14 +44,6 @@ pub(in super::super) fn report(of: &Context) -> Flow {
     write_status(of, &deleting(of), Vec::new())
 }
 
-/// What is in use is known only once all usages are: until then nothing is deleted.
-pub(in super::super) fn wait_for_usages(of: &Context) -> Flow {
-    if !is_deleting(of) || !of.snapshot.in_use.is_unknown {
-        return NEXT;
-    }
-    rest(Some(of.snapshot.now + USAGES_AGAIN))
-}
-
 pub(in super::super) fn release(of: &Context) -> Flow {
     if !is_deleting(of) {
         return NEXT;
@@ -71,8 +64,10 @@ pub(in super::super) fn release(of: &Context) -> Flow {
     act(Action::Release(releases))
 }
 
+/// What is in use is known only once all usages are: until then nothing is deleted.
 pub(in super::super) fn delete(of: &Context) -> Flow {
-    if !is_deleting(of) || rules::orphans(&of.snapshot.xr) {
+    let are_usages_unknown = of.snapshot.in_use.unknown.is_some();
+    if !is_deleting(of) || are_usages_unknown || rules::orphans(&of.snapshot.xr) {
         return NEXT;
     }
     let deletions: Vec<Deletion> = of
@@ -125,17 +120,26 @@ pub(in super::super) fn confirm_absence(of: &Context) -> Flow {
 
 /// Just before the composite resource: no garbage collector is needed.
 pub(in super::super) fn delete_secret(of: &Context) -> Flow {
-    let Some(secret) = own_secret(&of.snapshot.xr) else {
-        return NEXT;
-    };
-    if !is_over(of) || of.memory.secret_deleted {
-        return NEXT;
+    let failed = of.memory.failed_secret_deletion.as_ref();
+    match due_secret(of) {
+        Some(secret) if failed.is_none_or(|failed| failed.retry_at <= of.snapshot.now) => {
+            act(Action::DeleteSecret(secret))
+        }
+        _ => NEXT,
     }
-    act(Action::DeleteSecret(secret))
+}
+
+/// The connection Secret that is still to be deleted, once nothing else is left.
+fn due_secret(of: &Context) -> Option<SecretName> {
+    let failed = of.memory.failed_secret_deletion.as_ref();
+    // All that cannot be deleted is let go.
+    let is_released = failed.is_some() && rules::is_released(&of.snapshot.xr, "");
+    let is_due = is_over(of) && !of.memory.secret_deleted && !is_released;
+    own_secret(&of.snapshot.xr).filter(|_| is_due)
 }
 
 pub(in super::super) fn remove_finalizer(of: &Context) -> Flow {
-    if !is_over(of) {
+    if !is_over(of) || due_secret(of).is_some() {
         return NEXT;
     }
     act(Action::RemoveFinalizer)
@@ -160,6 +164,7 @@ pub(in super::super) fn wait(of: &Context) -> Flow {
         .memory
         .failed_deletions
         .values()
+        .chain(&of.memory.failed_secret_deletion)
         .map(|failed| Some(failed.retry_at));
     let reads = of.memory.failed_reads.values().map(|until| Some(*until));
     let is_unknown = of
@@ -173,7 +178,15 @@ pub(in super::super) fn wait(of: &Context) -> Flow {
     let is_unseen = is_unknown || of.snapshot.is_unwatched || is_in_use;
     let unknown = is_unseen.then(|| of.snapshot.now + LOOK_AGAIN);
     let hindrance = blocked::hindrance(of, &remaining(of));
-    let all = ends.chain(retries).chain(reads).chain([unknown, hindrance.wake]);
+    let usages = of.snapshot.in_use.unknown.as_ref().map(|_| {
+        // What takes longer is reported, and no matter of a moment.
+        let is_reported = hindrance.blocked.as_ref().is_some_and(|blocked| blocked.value);
+        of.snapshot.now + if is_reported { LOOK_AGAIN } else { USAGES_AGAIN }
+    });
+    let all = ends
+        .chain(retries)
+        .chain(reads)
+        .chain([unknown, usages, hindrance.wake]);
     let wake = all.flatten().filter(|at| *at > of.snapshot.now).min();
     let report = Report {
         blocked: hindrance.blocked,
@@ -217,10 +230,12 @@ fn deleting(of: &Context) -> Report {
             names_of(&names)
         )
     };
+    let message = deleting_since(message, of.snapshot.xr.deletion_time());
     let failed: Vec<&str> = of
         .memory
         .failed_deletions
         .values()
+        .chain(&of.memory.failed_secret_deletion)
         .filter(|failed| !failed.is_conflict)
         .map(|failed| failed.message.as_str())
         .collect();

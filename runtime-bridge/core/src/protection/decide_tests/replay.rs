@@ -1,6 +1,7 @@
 //! Deletions that were refused.
 
-use super::*;
+use super::{super::facts::Facts, super::standing::Standing, *};
+use crate::composite::Settings;
 
 /// Nothing uses the resource any more, and its label is off.
 fn left(edit: impl FnOnce(&mut Snapshot, &mut LiveObject)) -> String {
@@ -61,6 +62,43 @@ fn a_refused_deletion_is_done_if_it_is_of_this_teardown() {
             json!({names::ATTEMPT: "Background", names::ATTEMPTED_AT: "2026-01-01T00:54:00Z"});
     });
     assert_eq!(before, GOES);
+}
+
+#[test]
+fn how_long_ago_it_may_have_been_refused_is_a_setting() {
+    let attempted = |window: u64| {
+        left(|of, object| {
+            of.settings = Settings {
+                replay_window: std::time::Duration::from_mins(window),
+                ..Settings::default()
+            }
+            .into();
+            object.object["metadata"]["annotations"] =
+                json!({names::ATTEMPT: "Background", names::ATTEMPTED_AT: "2026-01-01T00:48:00Z"});
+        })
+    };
+    assert_eq!(
+        (attempted(10), attempted(15)),
+        (GOES.to_owned(), DELETES.to_owned())
+    );
+}
+
+#[test]
+fn a_guard_that_notes_no_attempts_is_named() {
+    let of = |replays: bool, notes: bool| {
+        let mut of = protecting();
+        of.usage.0.object["spec"]["replayDeletion"] = replays.into();
+        of.notes_attempts = notes;
+        let memory = UsageMemory::default();
+        let events = Standing::of(&Facts::new(&of, &memory)).events;
+        events
+            .iter()
+            .any(|event| event.message.contains("--usage-guard=webhook"))
+    };
+    assert_eq!(
+        (of(true, false), of(true, true), of(false, false)),
+        (true, false, false)
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::super::{
     facts::{Facts, Fate},
     holding,
     mark::Mark,
-    outcome::{Flow, NEXT, act, until},
+    outcome::{Flow, NEXT, act, report_and_rest, rest as rest_until, until},
     rules,
     snapshot::{Resolution, Subject},
     standing::{Standing, due_mark},
@@ -21,6 +21,9 @@ use crate::{managed::Rest, reasons::UsageReason, rule::Rule};
 /// What is not known, or not watched, is looked at again after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
+/// Usages are read within a moment.
+const USAGES_AGAIN: Duration = Duration::from_millis(250);
+
 /// A usage that was ready says only after this that the guard is not proved: after a restart that takes a moment.
 const GUARD_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -28,7 +31,20 @@ pub(in super::super) fn rest_without_authority(of: &Facts) -> Flow {
     if of.snapshot.may_act {
         NEXT
     } else {
-        super::super::outcome::rest(None)
+        rest_until(None)
+    }
+}
+
+/// Which other usages an object has is known only once all of them are: until then nothing is marked, left or replayed.
+pub(in super::super) fn wait_for_usages(of: &Facts) -> Flow {
+    if of.snapshot.unknown_usages.is_none() {
+        return NEXT;
+    }
+    let now = of.snapshot.now;
+    match of.unlisted() {
+        // What takes longer is reported, and no matter of a moment.
+        Some(_) => report_and_rest(of, Some(now + LOOK_AGAIN)),
+        None => rest_until(Some(now + USAGES_AGAIN)),
     }
 }
 

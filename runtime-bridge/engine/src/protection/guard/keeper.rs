@@ -131,6 +131,10 @@ impl Guard for UsageGuard {
     fn changes(&self) -> watch::Receiver<GuardState> {
         self.state.clone()
     }
+
+    fn notes_attempts(&self) -> bool {
+        self.webhook.is_some()
+    }
 }
 
 fn apis() -> [Arc<ApiType>; 3] {

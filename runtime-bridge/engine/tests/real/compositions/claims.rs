@@ -34,14 +34,14 @@ fn says_all(object: &Value) -> bool {
 }
 
 /// What a bridge wrote since, by verb and resource.
-fn since(bridge: &Bridge, before: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+pub fn since(bridge: &Bridge, before: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let now = bridge.writes().into_iter();
     now.map(|(write, count)| (write.clone(), count - before.get(&write).unwrap_or(&0)))
         .filter(|(_, count)| *count > 0)
         .collect()
 }
 
-fn counted<const N: usize>(writes: [(&str, u64); N]) -> BTreeMap<String, u64> {
+pub fn counted<const N: usize>(writes: [(&str, u64); N]) -> BTreeMap<String, u64> {
     writes.map(|(write, count)| (write.to_owned(), count)).into()
 }
 

@@ -219,7 +219,17 @@ async fn a_definition_is_created_again_with_another_scope() {
     assert_eq!(stage.values(&namespace).await, [""; 0]);
     let mut again = definition();
     again["spec"]["scope"] = "Cluster".into();
+    let began = std::time::Instant::now();
     stage.create(DEFINITIONS, &again).await;
+    stage
+        .condition(&definition_path(), "Established", "WatchingCompositeResource")
+        .await;
+    // A promise of docs/reliability.md.
+    assert!(
+        began.elapsed() < std::time::Duration::from_secs(3),
+        "{:?}",
+        began.elapsed()
+    );
     let is_cluster = |crd: &Value| crd["spec"]["scope"] == "Cluster";
     stage.object(&crd_path(), is_cluster).await;
     let collection = format!("/apis/{GROUP}/v1/orders");
@@ -232,5 +242,48 @@ async fn a_definition_is_created_again_with_another_scope() {
         composed["metadata"]["ownerReferences"][0]["uid"],
         wide["metadata"]["uid"]
     );
+    bridge.end().await;
+}
+
+/// Admits the deletion of an order only if it says which uid and version of it is meant.
+#[tokio::test]
+async fn a_definition_deletes_its_objects_as_they_were_seen() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = composed_order(&stage, "one").await;
+    let folder = "/apis/admissionregistration.k8s.io/v1";
+    let policy = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "guarded"},
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConstraints": {"resourceRules": [{
+                "apiGroups": ["shop.example.org"], "apiVersions": ["*"], "resources": ["orders"],
+                "operations": ["DELETE"],
+            }]},
+            "validations": [{
+                "expression": "has(request.options.preconditions) && has(request.options.preconditions.uid) \
+                               && has(request.options.preconditions.resourceVersion)",
+                "message": "by uid and resourceVersion alone",
+            }],
+        },
+    });
+    let binding = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "guarded"},
+        "spec": {"policyName": "guarded", "validationActions": ["Deny"]},
+    });
+    stage
+        .create(&format!("{folder}/validatingadmissionpolicies"), &policy)
+        .await;
+    stage
+        .create(&format!("{folder}/validatingadmissionpolicybindings"), &binding)
+        .await;
+    stage.until_refused(&format!("{}/a", orders(&namespace))).await;
+    stage.admin.delete(&definition_path()).await.unwrap();
+    stage.gone(&definition_path()).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
     bridge.end().await;
 }

@@ -78,25 +78,56 @@ async fn a_claim_waits_for_the_end_of_what_uses_its_composite_resource() {
         .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
         .await;
     let made = composite_of(&stage.ready(&path).await);
-    let label = |value: Value| json!({"metadata": {"labels": {"crossplane.io/in-use": value}}});
-    stage.admin.patch(&made, &label(json!("true"))).await.unwrap();
-    bridge.rests().await;
+    let (_, name) = made.rsplit_once('/').unwrap();
+    let usages = "/apis/protection.crossplane.io/v1beta1/clusterusages";
+    let usage = json!({
+        "apiVersion": "protection.crossplane.io/v1beta1", "kind": "ClusterUsage", "metadata": {"name": "keep"},
+        "spec": {
+            "of": {"apiVersion": "shop.example.org/v1", "kind": "XPurchase", "resourceRef": {"name": name}},
+            "reason": "why",
+        },
+    });
+    stage.create(usages, &usage).await;
+    let usage = format!("{usages}/keep");
+    stage.condition(&usage, "Ready", "Available").await;
     stage.admin.delete(&path).await.unwrap();
-    let says_so = |claim: &Value| {
-        let conditions = claim["status"]["conditions"].as_array().into_iter().flatten();
-        conditions.clone().any(|condition| {
-            let message = condition["message"].as_str().unwrap_or_default();
-            condition["reason"] == "Deleting"
-                && message.contains("is in use: it is deleted once no usage of it is left")
-        })
-    };
-    stage.object(&path, says_so).await;
+    let blocked = stage.condition(&path, "DeletionBlocked", "InUse").await;
+    let conditions = blocked["status"]["conditions"].as_array().unwrap();
+    for type_ in ["Ready", "DeletionBlocked"] {
+        let condition = conditions
+            .iter()
+            .find(|condition| condition["type"] == type_)
+            .unwrap();
+        let message = condition["message"].as_str().unwrap();
+        assert!(message.contains("is in use by ClusterUsage keep"), "{message}");
+    }
     bridge.rests().await;
     assert_eq!(
         stage.admin.get(&made).await.unwrap()["metadata"]["deletionTimestamp"],
         Value::Null
     );
-    stage.admin.patch(&made, &label(Value::Null)).await.unwrap();
+    stage.admin.delete(&usage).await.unwrap();
+    stage.gone(&path).await;
+    stage.gone(&made).await;
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn a_label_that_no_usage_holds_keeps_no_claim() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = format!("{}/a", claims(&namespace));
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
+        .await;
+    let made = composite_of(&stage.ready(&path).await);
+    let label = json!({"metadata": {"labels": {"crossplane.io/in-use": "true"}}});
+    stage.admin.patch(&made, &label).await.unwrap();
+    bridge.rests().await;
+    stage.admin.delete(&path).await.unwrap();
     stage.gone(&path).await;
     stage.gone(&made).await;
     bridge.end().await;

@@ -215,3 +215,36 @@ async fn what_another_owner_took_over_is_left() {
     assert_eq!(stage.values(&namespace).await, ["1"]);
     bridge.end().await;
 }
+
+#[tokio::test]
+async fn what_loses_its_owner_while_it_is_deleted_is_waited_for_no_more() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = format!("{}/shop", orders(&namespace));
+    let values = json!({"db": "1", "app": "2"});
+    stage.create(&orders(&namespace), &order("shop", &values)).await;
+    stage.ready(&path).await;
+    let db = format!("/api/v1/namespaces/{namespace}/configmaps/shop-db");
+    stage
+        .admin
+        .patch(&db, &hold(&json!(["test/held"])))
+        .await
+        .unwrap();
+    stage.admin.delete(&path).await.unwrap();
+    stage
+        .object(&db, |map| !map["metadata"]["deletionTimestamp"].is_null())
+        .await;
+    assert!(stage.admin.get(&path).await.is_ok());
+    let orphaned = json!({"metadata": {"ownerReferences": null}});
+    let uid = stage.admin.patch(&db, &orphaned).await.unwrap()["metadata"]["uid"].clone();
+    stage.gone(&path).await;
+    // It goes when who holds it lets it go.
+    assert_eq!(stage.admin.get(&db).await.unwrap()["metadata"]["uid"], uid);
+    stage.admin.patch(&db, &hold(&Value::Null)).await.unwrap();
+    stage.gone(&db).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
+    bridge.end().await;
+}

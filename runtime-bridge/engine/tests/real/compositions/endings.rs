@@ -81,6 +81,8 @@ mod visible_deletion {
         hold(&stage, &namespace, true).await;
         let whole = composed(&stage, &namespace).await.len();
         stage.admin.delete(&path).await.unwrap();
+        let began = std::time::Instant::now();
+        let mut is_told = false;
         // In this order: what is read later may only be further.
         let sampled = async {
             loop {
@@ -96,9 +98,16 @@ mod visible_deletion {
                     !is_deleting(&composite) || says(&claim, "Ready", "Deleting"),
                     "{claim:#}"
                 );
+                is_told |= says(&claim, "Ready", "Deleting");
+                let took = began.elapsed();
+                assert!(
+                    is_told || took < std::time::Duration::from_secs(1),
+                    "{took:?}: {claim:#}"
+                );
                 if has_begun {
                     return;
                 }
+                // The first sample was taken at once.
                 tokio::time::sleep(std::time::Duration::from_millis(100)).await;
             }
         };

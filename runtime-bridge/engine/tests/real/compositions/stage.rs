@@ -24,7 +24,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::bad_input::{failure, respond};
+use super::{
+    bad_input::{failure, respond},
+    kinds_that_go,
+};
 use crate::{
     admin::Admin,
     harness::{LIMIT, engine, within},
@@ -73,6 +76,12 @@ impl Functions for ConfigMaps {
                     ..Resource::of(usage(value, request))
                 };
                 desired.resources.insert(name.clone(), usage);
+                continue;
+            }
+            if name == "bucket" {
+                desired
+                    .resources
+                    .insert(name.clone(), kinds_that_go::bucket(value));
                 continue;
             }
             if ["connect", "nest"].contains(&name.as_str()) {

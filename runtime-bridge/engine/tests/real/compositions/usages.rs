@@ -1,6 +1,7 @@
 //! Usages, and what they protect.
 
 mod composed;
+mod unlisted;
 
 use serde_json::{Value, json};
 
@@ -281,6 +282,38 @@ async fn a_selector_finds_the_first_by_name_when_it_comes() {
     assert!(!is_in_use(
         &stage.admin.get(&format!("{}/b", maps(&namespace))).await.unwrap()
     ));
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn a_selector_that_matches_ten_protects_the_first_by_name() {
+    let (stage, bridge, namespace) = begin().await;
+    for name in ["j", "c", "h", "a", "e", "b", "g", "d", "i", "f"] {
+        let mut db = map(name);
+        db["metadata"]["labels"] = json!({"role": "db"});
+        stage.create(&maps(&namespace), &db).await;
+    }
+    let selected = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "resourceSelector": {"matchLabels": {"role": "db"}},
+    });
+    let one = usage("protect-db", &json!({"of": selected, "reason": "why"}));
+    stage.create(&usages(&namespace), &one).await;
+    let path = format!("{}/protect-db", usages(&namespace));
+    let made = ready(&stage, &path).await;
+    assert_eq!(made["spec"]["of"]["resourceRef"], json!({"name": "a"}));
+    bridge.rests().await;
+    let protected = async || {
+        let all = stage.admin.get(&maps(&namespace)).await.unwrap();
+        let items = all["items"].as_array().unwrap().clone();
+        let in_use = items.into_iter().filter(is_in_use);
+        in_use
+            .map(|map| map["metadata"]["name"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(protected().await, ["a"]);
+    stage.admin.delete(&path).await.unwrap();
+    stage.gone(&path).await;
+    assert_eq!(protected().await, [""; 0]);
     bridge.end().await;
 }
 

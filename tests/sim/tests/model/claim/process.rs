@@ -338,7 +338,7 @@ impl World {
             }),
             secrets: None,
             in_use: None,
-            are_usages_unknown: false,
+            unknown_usages: None,
             is_unwatched: false,
             term_began: self.term_began,
             may_act: false,
@@ -368,7 +368,7 @@ impl World {
             xr: found.1,
             secrets: None,
             in_use: None,
-            are_usages_unknown: false,
+            unknown_usages: None,
             is_unwatched: false,
             now: self.now,
         }

@@ -127,7 +127,10 @@ fn a_composite_stays_while_something_it_composed_is_held() {
     assert_eq!(ready["reason"], "Deleting");
     assert_eq!(
         ready["message"],
-        format!("1 of 2 composed resources remain: {id}")
+        format!(
+            "1 of 2 composed resources remain: {id} (being deleted since {})",
+            xr.object["metadata"]["deletionTimestamp"].as_str().unwrap()
+        )
     );
     world.api.edit(&id, |_| None);
     world.settle().unwrap();

@@ -164,6 +164,78 @@ fn an_answer_of_the_cloud_that_may_pass_is_passed_on_too() {
     assert!(message.contains(": delete failed: not empty. See:"), "{message}");
 }
 
+fn report(world: &mut World, id: &ObjectId, conditions: &Value) {
+    world.api.edit(id, |mut object| {
+        object["status"]["conditions"] = conditions.clone();
+        Some(object)
+    });
+}
+
+fn deleting(message: &str) -> Value {
+    json!([{"type": "Ready", "status": "False", "reason": "Deleting", "message": message}])
+}
+
+#[test]
+fn what_reports_that_it_goes_on_moves() {
+    let mut world = held(&["b"]);
+    let id = composed(&world)["b"].clone();
+    for left in (1..10).rev() {
+        report(
+            &mut world,
+            &id,
+            &deleting(&format!("{left} of 9 composed resources remain")),
+        );
+        pass(&mut world, 8);
+        assert_eq!(blocked(&world), None, "{left}");
+    }
+    pass(&mut world, 4);
+    let (_, reason, message) = condition(&world, "DeletionBlocked").unwrap();
+    assert_eq!(reason, "ExternalDeletion");
+    assert!(
+        message.contains(": 1 of 9 composed resources remain"),
+        "{message}"
+    );
+}
+
+/// A cloud takes its time: nothing is wrong with the controller of the object.
+#[test]
+fn a_deletion_that_is_under_way_is_no_fault_of_finalizers() {
+    let mut world = held(&["a", "b"]);
+    let (a, b) = (composed(&world)["a"].clone(), composed(&world)["b"].clone());
+    report(&mut world, &b, &deleting(""));
+    hold(&mut world, &a, &json!([]));
+    pass(&mut world, 12);
+    let (status, reason, message) = condition(&world, "DeletionBlocked").unwrap();
+    assert_eq!((status.as_str(), reason.as_str()), ("True", "ExternalDeletion"));
+    assert!(
+        message.contains("its controller reports that this is under way. Its finalizers: test/held"),
+        "{message}"
+    );
+    // What blocks another composite resource blocks this one; what takes its time there takes its time here.
+    for (inner, outer) in [
+        ("ExternalDeletion", "ExternalDeletion"),
+        ("InUse", "ExternalError"),
+    ] {
+        let inner =
+            json!([{"type": "DeletionBlocked", "status": "True", "reason": inner, "message": "as it is"}]);
+        report(&mut world, &b, &inner);
+        pass(&mut world, 12);
+        let (_, reason, message) = condition(&world, "DeletionBlocked").unwrap();
+        assert_eq!(reason, outer);
+        assert!(message.contains(": as it is"), "{message}");
+    }
+}
+
+/// What a person has to act on is named first.
+#[test]
+fn what_takes_its_time_hides_no_fault() {
+    let mut world = held(&["a", "b"]);
+    let a = composed(&world)["a"].clone();
+    report(&mut world, &a, &deleting(""));
+    pass(&mut world, 12);
+    assert_eq!(blocked(&world), Some("True Finalizers".to_owned()));
+}
+
 #[test]
 fn a_deletion_past_its_deadline_is_overdue_and_goes_on() {
     for (annotation, early, late) in [(None, 890, 20), (Some("30s"), 25, 10)] {
@@ -242,7 +314,11 @@ fn a_release_of_another_uid_releases_nothing() {
     let mut world = held(&["b"]);
     release(&mut world, "all/another, another");
     world.settle().unwrap();
-    assert_eq!(blocked(&world), Some("True Finalizers".to_owned()));
+    let (_, reason, message) = condition(&world, "DeletionBlocked").unwrap();
+    assert_eq!(reason, "Finalizers");
+    let told =
+        "crossbridge.dev/release releases nothing by all/another, another, which is the uid of nothing";
+    assert!(message.contains(told), "{message}");
     let b = composed(&world)["b"].clone();
     hold(&mut world, &b, &json!([]));
     world.settle().unwrap();

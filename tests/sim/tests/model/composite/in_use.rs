@@ -23,7 +23,7 @@ fn usages(api: &Api) -> InUse {
     });
     InUse {
         usages: views.collect(),
-        is_unknown: false,
+        unknown: None,
         ancestors: [].into(),
     }
 }
@@ -106,6 +106,35 @@ fn what_is_in_use_outlives_the_rest_and_is_named() {
     world.api.edit(&usage_id("protect"), |_| None);
     world.settle().unwrap();
     assert_eq!((world.api.xr, world.api.objects.len()), (None, 0));
+}
+
+/// It was marked deleted before the usage came, or by force: its controller waits for the usage, and says so.
+#[test]
+fn what_is_deleted_while_in_use_is_named_as_in_use() {
+    for (says, reason) in [
+        ("in use by Usage team/protect", "InUse"),
+        ("", "ExternalDeletion"),
+    ] {
+        let mut world = two();
+        let a = composed(&world)["a"].clone();
+        let metadata = |object: &mut Value| {
+            object["metadata"]["finalizers"] = json!(["test/held"]);
+            object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        };
+        world.api.edit(&a, |mut object| {
+            metadata(&mut object);
+            object["status"]["conditions"] =
+                json!([{"type": "Ready", "status": "False", "reason": "Deleting", "message": says}]);
+            Some(object)
+        });
+        world
+            .api
+            .put_foreign(&usage_id("protect"), usage("protect", &a, None));
+        act(&mut world, Step::Delete);
+        pass(&mut world, 12);
+        let (named, message) = blocked(&world);
+        assert_eq!(named, reason, "{message}");
+    }
 }
 
 #[test]
@@ -221,7 +250,7 @@ fn a_deletion_is_said_before_all_usages_are_read_and_deletes_nothing() {
     let mut world = two();
     let known = world.in_use;
     world.in_use = |api| InUse {
-        is_unknown: true,
+        unknown: Some("the API server does not answer".to_owned()),
         ..usages(api)
     };
     act(&mut world, Step::Delete);
@@ -234,4 +263,44 @@ fn a_deletion_is_said_before_all_usages_are_read_and_deletes_nothing() {
     world.in_use = known;
     world.settle().unwrap();
     assert_eq!((world.api.xr, world.api.objects.len()), (None, 0));
+}
+
+#[test]
+fn usages_that_cannot_be_listed_are_named_and_stop_nothing_else() {
+    let mut world = two();
+    let known = world.in_use;
+    world.in_use = |api| InUse {
+        unknown: Some("the list fails".to_owned()),
+        ..usages(api)
+    };
+    act(&mut world, Step::Delete);
+    pass(&mut world, 9);
+    assert_eq!(blocked(&world), (String::new(), String::new()));
+    pass(&mut world, 3);
+    let (reason, message) = blocked(&world);
+    assert_eq!(reason, "Unreachable");
+    assert!(
+        message.contains("usages cannot be listed: the list fails."),
+        "{message}"
+    );
+    assert_eq!(deletes(&world), [""; 0]);
+    // It stands across a restart, and is over when they are known.
+    act(&mut world, Step::Restart);
+    pass(&mut world, 3);
+    assert_eq!(blocked(&world).0, "Unreachable");
+    world.in_use = known;
+    world.settle().unwrap();
+    assert_eq!((world.api.xr, world.api.objects.len()), (None, 0));
+    // What is being deleted already waits for no usage.
+    let mut world = two();
+    act(&mut world, Step::Delete);
+    world.in_use = |api| InUse {
+        unknown: Some("the list fails".to_owned()),
+        ..usages(api)
+    };
+    for id in composed(&world).into_values() {
+        world.api.edit(&id, |_| None);
+    }
+    world.settle().unwrap();
+    assert_eq!(world.api.xr, None);
 }

@@ -43,6 +43,8 @@ impl World {
             owner: ControllerState::None,
             others: Vec::new(),
             gone: BTreeSet::new(),
+            unknown_usages: None,
+            notes_attempts: true,
             is_unwatched: false,
             may_act: false,
             settings: Arc::new(Settings::default()),

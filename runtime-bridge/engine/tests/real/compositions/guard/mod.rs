@@ -1,6 +1,7 @@
 //! What refuses deletions of what is in use, on a control plane of its own.
 
 mod policy;
+mod replay;
 mod webhook;
 
 use std::{process::Output, sync::Arc};

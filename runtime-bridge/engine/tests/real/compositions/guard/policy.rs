@@ -14,7 +14,7 @@ const BINDING: &str =
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/crossbridge-no-usages";
 
 /// Waits until an object is as it should be.
-async fn becomes(stage: &GuardStage, path: &str, is_it: impl Fn(&Value) -> bool) {
+pub(super) async fn becomes(stage: &GuardStage, path: &str, is_it: impl Fn(&Value) -> bool) {
     let wait = async {
         loop {
             match stage.admin.get(path).await {
@@ -26,7 +26,7 @@ async fn becomes(stage: &GuardStage, path: &str, is_it: impl Fn(&Value) -> bool)
     within(wait).await;
 }
 
-async fn gone(stage: &GuardStage, path: &str) {
+pub(super) async fn gone(stage: &GuardStage, path: &str) {
     let wait = async {
         while stage.admin.get(path).await.is_ok() {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;

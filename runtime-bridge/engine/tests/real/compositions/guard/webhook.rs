@@ -22,10 +22,10 @@ use crate::{
 
 const CONFIGURATION: &str =
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/crossplane-no-usages";
-const USAGES: &str = "/apis/protection.crossplane.io/v1beta1/namespaces/shop/usages";
-const ATTEMPT: &str = "usage.crossplane.io/deletion-attempt-with-policy";
+pub(super) const USAGES: &str = "/apis/protection.crossplane.io/v1beta1/namespaces/shop/usages";
+pub(super) const ATTEMPT: &str = "usage.crossplane.io/deletion-attempt-with-policy";
 
-fn options(port: u16) -> WebhookOptions {
+pub(super) fn options(port: u16) -> WebhookOptions {
     WebhookOptions {
         address: Ipv4Addr::LOCALHOST.into(),
         port: 0,
@@ -156,7 +156,7 @@ async fn the_webhook_answers_as_that_of_crossplane() {
 }
 
 #[tokio::test]
-async fn a_foreign_certificate_in_the_configuration_is_put_right() {
+async fn a_configuration_that_is_edited_or_deleted_is_put_right() {
     let stage = GuardStage::new(Options::default()).await;
     let bridge = stage.webhook(options(0)).await;
     bridge.proved().await;
@@ -176,6 +176,15 @@ async fn a_foreign_certificate_in_the_configuration_is_put_right() {
         }
     })
     .await;
+    // Nor does it stay away that somebody deletes.
+    stage.admin.delete(CONFIGURATION).await.unwrap();
+    within(async {
+        while stage.admin.get(CONFIGURATION).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    assert_eq!(of_config(&stage.admin.get(CONFIGURATION).await.unwrap()), bundle);
     stage.map("db", true).await;
     within(async {
         // Nobody protects it: as soon as the webhook is asked again, it may go.
