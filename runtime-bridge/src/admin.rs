@@ -70,6 +70,9 @@ pub struct Seen {
     pub planned: Option<Planned>,
     /// The last calls on its behalf, the newest last.
     pub calls: Vec<RecentCall>,
+    /// Of a composite resource: its run, and what it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub composition: Option<Value>,
 }
 
 /// When and why an object is reconciled next.

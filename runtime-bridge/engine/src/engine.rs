@@ -199,6 +199,12 @@ impl Engine {
         self.dispatcher.due(key)
     }
 
+    /// What whoever reconciles an object knows of it beside what is stored.
+    pub fn report(&self, key: &Key, uid: &str) -> Option<Value> {
+        let object = self.store.get(key).filter(|object| object.uid() == uid)?;
+        self.dispatcher.report(&object)
+    }
+
     /// One object: from the store if its watch is live, else read.
     pub async fn get(&self, api: &Arc<ApiType>, key: &Key) -> Lookup {
         if self.watches.state(&api.kind) == WatchState::Live {
@@ -229,8 +235,12 @@ impl Engine {
             queue: counts.remove(&watch.kind).unwrap_or_default(),
             watch,
         });
+        let needs = self.store.needed().into_iter();
         EngineState {
             kinds: kinds.collect(),
+            needs: needs
+                .map(|needed| format!("{} {}", needed.kind, needed.version))
+                .collect(),
             server_version: self.clients.version.clone(),
             dispatching: *self.gate.borrow(),
             definitions: self.watches.definitions_state(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bridge_core::queue::{Priority, Wake};
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::{
     object::{Key, Object},
@@ -44,6 +45,11 @@ pub trait Reconcile: Send + Sync + 'static {
 
     /// The kind is served no more: passes that run begin nothing new. Does no I/O, and waits for nothing.
     fn stop(&self) {}
+
+    /// What is known of an object beside what is stored, for people.
+    fn report(&self, _object: &Object) -> Option<Value> {
+        None
+    }
 
     /// Which account an object belongs to, before any pass has said so.
     fn flow(&self, _object: &Object) -> String {

@@ -21,6 +21,8 @@ pub struct EngineState {
     pub discovery: Option<WatchState>,
     /// Every kind that is served or watched.
     pub kinds: Vec<KindState>,
+    /// Kinds that stored objects need to be watched, each with its version.
+    pub needs: Vec<String>,
     /// Passes that run.
     pub in_flight: Vec<InFlight>,
     /// The last plan that started or stopped a watch.

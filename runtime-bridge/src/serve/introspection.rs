@@ -13,6 +13,7 @@ use bridge_engine::{
     protection::GuardState,
     serve::{KindReport, KindStatus},
 };
+use bridge_function::Client;
 use bridge_plugin::ConnectionStatus;
 use parking_lot::RwLock;
 use prometheus_client::metrics::{family::Family, gauge::Gauge};
@@ -39,6 +40,7 @@ pub struct Introspection {
     /// Whether compositions are served, for people; empty: it is not known yet, or nobody asked for them.
     compositions: RwLock<String>,
     usage_guard: RwLock<Option<watch::Receiver<GuardState>>>,
+    functions: RwLock<Option<Arc<Client>>>,
 }
 
 struct ActiveInstance {
@@ -69,6 +71,7 @@ impl Introspection {
             running: RwLock::default(),
             compositions: RwLock::default(),
             usage_guard: RwLock::default(),
+            functions: RwLock::default(),
         }
     }
 
@@ -102,6 +105,29 @@ impl Introspection {
     /// What refuses deletions of what is in use; `None`: usages are not served.
     pub fn set_usage_guard(&self, guard: Option<watch::Receiver<GuardState>>) {
         *self.usage_guard.write() = guard;
+    }
+
+    /// Who calls functions; `None`: compositions are not served.
+    pub fn set_functions(&self, client: Option<Arc<Client>>) {
+        *self.functions.write() = client;
+    }
+
+    fn functions(&self) -> Option<Vec<Value>> {
+        let client = self.functions.read().clone()?;
+        let functions = client.functions().into_iter().map(|function| {
+            let held = function
+                .held
+                .map(|(since, why)| json!({"since": since.to_string(), "why": why}));
+            json!({
+                "name": function.name,
+                "endpoint": function.endpoint.as_ref().ok().map(ToString::to_string),
+                "problem": function.endpoint.as_ref().err(),
+                "held": held,
+                "running": function.running,
+                "waiting": function.waiting,
+            })
+        });
+        Some(functions.collect())
     }
 
     fn usage_guard(&self) -> Option<String> {
@@ -241,6 +267,7 @@ impl Introspect for Introspection {
             "plugins": plugins,
             "compositions": *self.compositions.read(),
             "usageGuard": self.usage_guard(),
+            "functions": self.functions(),
             "kinds": running.map(|running| &running.kinds),
             "engine": running.map(|running| running.engine.state()),
         })
@@ -256,6 +283,9 @@ impl Introspect for Introspection {
                 running: due.running,
             }),
             calls: self.calls.recent.of(uid, CALLS),
+            composition: running
+                .as_ref()
+                .and_then(|running| running.engine.report(key, uid)),
         }
     }
 }

@@ -144,6 +144,7 @@ mod tests {
             discovery: None,
             kinds: kinds.into(),
             in_flight: Vec::new(),
+            needs: Vec::new(),
             last_plan: Vec::new(),
         }
     }

@@ -59,6 +59,7 @@ impl<'a> ServedCompositions<'a> {
 
     fn off(&self, why: &str) {
         self.bridge.set_usage_guard(None);
+        self.bridge.set_functions(None);
         let message = format!("off: {why}");
         if self.bridge.set_compositions(&message) {
             tracing::error!(
@@ -87,6 +88,7 @@ impl<'a> ServedCompositions<'a> {
             .guard
             .start(self.engine, &compositions.namespace, leadership);
         self.bridge.set_usage_guard(Some(guard.changes()));
+        self.bridge.set_functions(Some(Arc::clone(&compositions.client)));
         let options = CompositionOptions {
             settings: Settings {
                 deletion_deadline: compositions.deletion_deadline,

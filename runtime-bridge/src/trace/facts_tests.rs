@@ -80,6 +80,7 @@ fn printing() -> Facts {
             state: "key \"blue\"".to_owned(),
         }],
         seen: Ok(Seen {
+            composition: None,
             planned: Some(Planned {
                 next: Some("2026-01-01T00:01:00.2Z".parse().expect("a time")),
                 purpose: Some(Priority::OperationPoll),

@@ -1,6 +1,10 @@
 //! A bridge that serves, asked through its admin endpoint.
 
-use std::{path::Path, sync::mpsc, time::Duration};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, mpsc},
+    time::Duration,
+};
 
 use bridge_control_plane::process::{Output, Process, Spawn};
 use http_body_util::{BodyExt, Empty};
@@ -20,6 +24,8 @@ const LIMIT: Duration = Duration::from_mins(1);
 pub struct Bridge {
     pub process: Process,
     pub address: String,
+    /// Its log so far.
+    pub log: Arc<Mutex<Vec<String>>>,
 }
 
 impl Bridge {
@@ -40,6 +46,8 @@ impl Bridge {
 
     pub async fn spawn(kubeconfig: &Path, flags: &[&str]) -> Self {
         let (sender, addresses) = mpsc::channel();
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let lines = Arc::clone(&log);
         let process = Spawn::new(BRIDGE)
             .args(["serve", "--log-format", "json", "--admin-address", "127.0.0.1:0"])
             .arg("--kubeconfig")
@@ -47,6 +55,7 @@ impl Bridge {
             .args(flags)
             .stderr(Output::lines(move |line| {
                 eprintln!("{line}");
+                lines.lock().unwrap().push(line.to_owned());
                 let line: Value = serde_json::from_str(line).unwrap_or_default();
                 if line["message"] == "admin endpoint" {
                     let _ = sender.send(line["address"].as_str().unwrap_or_default().to_owned());
@@ -60,6 +69,7 @@ impl Bridge {
         Self {
             process,
             address: address.expect("the bridge logs its admin address"),
+            log,
         }
     }
 

@@ -5,6 +5,7 @@ mod admin;
 mod cli;
 mod cluster;
 mod compositions;
+mod compositions_canary;
 mod compositions_rights;
 mod compositions_trace;
 mod debug;

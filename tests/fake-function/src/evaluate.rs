@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bridge_core::function::{
-    Observed, Readiness, Resource, ResultTarget, RunRequest, RunResponse, RunResult, Severity,
+    Observed, Readiness, Resource, ResultTarget, RunRequest, RunResponse, RunResult, SecretData, Severity,
 };
 use serde_json::{Map, Value, json};
 
@@ -55,12 +55,36 @@ fn run(program: &Program, request: &RunRequest) -> RunResponse {
         reason: None,
         target: ResultTarget::Composite,
     };
+    if let Some(credential) = &program.credential {
+        let secret = request.credentials.get(credential).cloned().unwrap_or_default();
+        desired
+            .resources
+            .insert(credential.clone(), composed_secret(&secret, observed));
+        let composite = desired.composite.get_or_insert_default();
+        composite.connection_details.0.extend(secret.0);
+    }
     RunResponse {
         results: program.messages.iter().map(normal).collect(),
         ttl: program.ttl_seconds.map(Duration::from_secs),
         desired,
         context: request.context.clone(),
         ..RunResponse::default()
+    }
+}
+
+/// In the namespace of the Secret in which the composite resource publishes.
+fn composed_secret(secret: &SecretData, observed: &Observed) -> Resource {
+    let data: Map<String, Value> = secret
+        .0
+        .iter()
+        .map(|(name, value)| (name.clone(), String::from_utf8_lossy(value).into()))
+        .collect();
+    let reference = &observed.composite.object["spec"]["writeConnectionSecretToRef"];
+    Resource {
+        ready: Readiness::Ready,
+        ..Resource::of(json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": reference["namespace"]}, "data": data,
+        }))
     }
 }
 

@@ -21,6 +21,10 @@ pub struct Program {
     /// Results of severity `Normal`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
+    /// A credential: the composite resource publishes what is in it, and a Secret with the same is composed under this name. Its values are put
+    /// there as they are, so they must read as base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential: Option<String>,
     /// For how long the response is good.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_seconds: Option<u64>,

@@ -8,6 +8,7 @@
 //! outcome  due  begin_run  differences  connection  context  what steps share
 //! plan  view  status  write                     what a result means, is shown, reported, stored
 //! results  record_events                        what came of an action
+//! report                                        what is known, for people
 //! rules  facts                                  predicates, and what follows from a snapshot alone
 //! decision  snapshot  memory                    what is decided, from what
 //! choose                                        composition and revision
@@ -50,6 +51,7 @@ mod plan;
 mod present;
 mod publication;
 mod record_events;
+mod report;
 pub mod requires;
 mod resource_ref;
 mod results;

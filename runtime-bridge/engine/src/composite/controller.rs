@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bridge_core::queue::Priority;
+use bridge_core::{composite::reports_deletion, queue::Priority};
+use serde_json::{Value, json};
 
 use super::{dependencies, library, pass, reconciler::CompositeReconciler, shared::CompositeShared};
 use crate::{
@@ -111,6 +112,14 @@ impl Reconcile for QueuedReconciler {
 
     fn stop(&self) {
         self.0.stop();
+    }
+
+    fn report(&self, object: &Object) -> Option<Value> {
+        let of = &self.0;
+        let run = of.runs.state(object.uid(), of.right().term);
+        let now = of.shared.clock.now();
+        let memory = of.memories.peek(object, |memory| memory.to_json(now));
+        Some(json!({"run": run.to_json(), "memory": memory}))
     }
 
     fn flow(&self, object: &Object) -> String {

@@ -21,6 +21,7 @@ use bridge_core::{
     watch_plan::GroupKind,
 };
 use parking_lot::{Mutex, RwLock};
+use serde_json::Value;
 use tokio::{
     sync::{Notify, watch},
     task::{AbortHandle, JoinHandle},
@@ -32,7 +33,7 @@ use self::{driver::Driver, shared::Shared};
 use crate::{
     clock::Clock,
     metrics::{KindLabel, Metrics},
-    object::Key,
+    object::{Key, Object},
     reconcile::Reconcile,
     store::{Change, Store},
 };
@@ -143,6 +144,12 @@ impl Dispatcher {
     /// Whether objects of this kind are given their turns.
     pub fn serves(&self, kind: &GroupKind) -> bool {
         self.shared.reconcilers.read().contains_key(kind)
+    }
+
+    /// What whoever reconciles an object knows of it.
+    pub(crate) fn report(&self, object: &Object) -> Option<Value> {
+        let (_, reconciler) = self.shared.reconcilers.read().get(&object.api.kind).cloned()?;
+        reconciler.report(object)
     }
 
     /// How many objects of each kind are where.

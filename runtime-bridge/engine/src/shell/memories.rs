@@ -38,6 +38,17 @@ impl<M: Default> Memories<M> {
         (Arc::clone(&remembered.memory).try_lock_owned().ok(), former)
     }
 
+    /// What an object's memory says; `None`: nothing is remembered of it, or a pass has it now.
+    pub fn peek<R>(&self, object: &Object, read: impl FnOnce(&M) -> R) -> Option<R> {
+        let memory = {
+            let memories = self.0.lock();
+            let remembered = memories.get(&object.key())?;
+            (remembered.uid == object.uid()).then(|| Arc::clone(&remembered.memory))?
+        };
+        let memory = memory.try_lock().ok()?;
+        Some(read(&memory))
+    }
+
     /// Uids of the objects that are remembered.
     pub fn uids(&self) -> Vec<String> {
         let memories = self.0.lock();

@@ -1,5 +1,6 @@
 //! Compositions from the definition to the composed objects and back.
 
+mod at_rest;
 mod bad_definitions;
 mod bad_input;
 mod claims;
