@@ -16,7 +16,12 @@ use tracing::Instrument;
 
 use super::{find::Finder, reconciler::CompositeReconciler};
 use crate::{
-    api_error::ApiError, event::EventType, object::Object, random, reconcile::Next, shell::{MemoryGuard, readable},
+    api_error::ApiError,
+    event::EventType,
+    object::Object,
+    random,
+    reconcile::Next,
+    shell::{MemoryGuard, readable},
     write::Finalized,
 };
 
