@@ -51,7 +51,11 @@ impl<'a> SentSecrets<'a> {
                 answer.each_text(&mut hide);
                 answer.each_name(&mut |name| {
                     if !name.is_empty() && forms.is_in(name) {
-                        let hidden = if name.starts_with('/') { HIDDEN_PATH } else { HIDDEN_NAME };
+                        let hidden = if name.starts_with('/') {
+                            HIDDEN_PATH
+                        } else {
+                            HIDDEN_NAME
+                        };
                         hidden.clone_into(name);
                     }
                 });

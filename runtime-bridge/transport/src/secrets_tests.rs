@@ -135,7 +135,10 @@ fn ten_thousand_values_are_sought_in_one_walk() {
         sensitive: Secrets(values.collect()),
         ..DesiredState::default()
     };
-    let texts: Vec<String> = (0..30_000).map(|n| "a".repeat(n % 100)).chain(["a".repeat(100_000)]).collect();
+    let texts: Vec<String> = (0..30_000)
+        .map(|n| "a".repeat(n % 100))
+        .chain(["a".repeat(100_000)])
+        .collect();
     let status = serde_json::json!({ "texts": texts, "value": String::from_utf8(value(7)).unwrap() });
     let observation = Observation {
         status: status.as_object().cloned(),
@@ -144,7 +147,11 @@ fn ten_thousand_values_are_sought_in_one_walk() {
     let sent = SentSecrets::of(&config, Some(&desired));
     let began = std::time::Instant::now();
     let hidden = sent.hide_in(Ok(ObserveResult::Found(Box::new(observation))));
-    assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < std::time::Duration::from_secs(20),
+        "{:?}",
+        began.elapsed()
+    );
     let Ok(ObserveResult::Found(observation)) = hidden else {
         panic!("{hidden:?}");
     };

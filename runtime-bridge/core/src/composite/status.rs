@@ -273,9 +273,10 @@ pub fn with_condition(
     generation: i64,
     now: Timestamp,
 ) -> Option<Value> {
+    let reason: Reason = reason.into();
     let mut conditions = stored_conditions(status);
     let stamp = Stamp { generation, now };
-    stamp.set(&mut conditions, type_, "False", reason.into().as_str(), message, true);
+    stamp.set(&mut conditions, type_, "False", reason.as_str(), message, true);
     let mut new: Map<String, Value> = status.as_object().cloned().unwrap_or_default();
     new.insert("conditions".to_owned(), Value::Array(in_order(conditions)));
     let new = Value::Object(new);

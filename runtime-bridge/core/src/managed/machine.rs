@@ -141,7 +141,7 @@ impl Machine for ManagedMachine {
         }
         match action {
             Action::WriteMetadata(change) => memory.begin_write(&snapshot.managed, change),
-            Action::WriteStatus(write) => memory.begin_status(write),
+            Action::WriteStatus(write) => memory.begin_status(snapshot, write),
             Action::Call(call) => {
                 memory.note_drift(snapshot, call);
                 memory.begin_call(call);

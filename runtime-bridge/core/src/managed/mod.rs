@@ -56,6 +56,7 @@ mod same_json;
 mod snapshot;
 pub mod status;
 mod status_echo;
+mod status_pace;
 mod step;
 mod steps;
 mod stored_form;

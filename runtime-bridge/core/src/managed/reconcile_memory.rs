@@ -21,6 +21,7 @@ use super::{
     snapshot::Snapshot,
     status::Status,
     status_echo::StatusEcho,
+    status_pace::StatusPace,
 };
 use calls::CallMemory;
 use connection::ConnectionMemory;
@@ -49,6 +50,8 @@ pub struct ReconcileMemory {
     pub(super) leaving_since: Option<Timestamp>,
     /// What the API server made of the newest status, where it did not store it as it was sent.
     pub(super) status_echo: StatusEcho,
+    /// How many status writes came lately for texts and data alone.
+    pub(super) status_pace: StatusPace,
     /// The last step of this pass was a status write that left the object at its resourceVersion: the next one would too.
     status_unchanged: bool,
     /// Writes in a row that the API server did not carry out.

@@ -163,10 +163,14 @@ const KEPT: usize = 64 << 10;
 fn is_small(observation: &Observation) -> bool {
     let mut room = Room(KEPT);
     let documents = [Some(&observation.parameters), observation.status.as_ref()];
-    documents.into_iter().flatten().all(|document| room.takes_fields(document))
+    documents
+        .into_iter()
+        .flatten()
+        .all(|document| room.takes_fields(document))
         && observation.diffs.iter().all(|diff| {
             let mut values = [&diff.desired, &diff.observed].into_iter().flatten();
-            room.takes(size_of::<FieldDiff>() + diff.path.len()) && values.all(|value| room.takes_value(value))
+            room.takes(size_of::<FieldDiff>() + diff.path.len())
+                && values.all(|value| room.takes_value(value))
         })
 }
 

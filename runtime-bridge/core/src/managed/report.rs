@@ -18,6 +18,7 @@ use super::{
         ASYNC_OPERATION, CONNECTION_DETAILS, ConditionValue, OperationReport, PendingDelete, Question, READY,
         SYNCED, Status,
     },
+    status_pace::differs_in_texts_alone,
     stored_form::as_stored,
 };
 
@@ -158,6 +159,12 @@ impl Report {
             keep_progress(old, &mut new);
         }
         if new == *old || memory.would_not_change(&new, old) {
+            return Decision::Rest(rest);
+        }
+        // What an event goes with, or a call, is written at once.
+        let may_wait = events.is_empty() && allows.is_none() && differs_in_texts_alone(old, &new);
+        if may_wait && let Some(at) = memory.status_pace.not_before(snapshot.now) {
+            rest.wake = Some(rest.wake.map_or(at, |wake| wake.min(at)));
             return Decision::Rest(rest);
         }
         Decision::Act(Action::WriteStatus(Box::new(StatusWrite {

@@ -11,7 +11,13 @@ use bridge_core::{
 use tracing::Instrument;
 
 use super::reconciler::ClaimReconciler;
-use crate::{event::EventType, object::Object, random, reconcile::Next, shell::{MemoryGuard, readable}};
+use crate::{
+    event::EventType,
+    object::Object,
+    random,
+    reconcile::Next,
+    shell::{MemoryGuard, readable},
+};
 
 type ClaimDriver = Driver<ClaimMachine, Arc<Object>>;
 pub(super) type ClaimInput = Input<ClaimMachine, Arc<Object>>;

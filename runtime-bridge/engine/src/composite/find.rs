@@ -279,5 +279,7 @@ fn exists(object: &Object) -> ObjectState {
 
 /// The whole object; `Err`: what it says is not known.
 fn value(object: &Object) -> Result<Value, String> {
-    live(object).map(|live| live.object).map_err(|error| error.to_string())
+    live(object)
+        .map(|live| live.object)
+        .map_err(|error| error.to_string())
 }

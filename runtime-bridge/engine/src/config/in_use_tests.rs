@@ -96,7 +96,13 @@ fn a_few_of_its_users_are_named() {
 
 #[test]
 fn objects_that_use_a_config_of_the_cluster_are_counted_and_not_named() {
-    let key = |kind, namespace| Key::new(GroupKind::new("example.org", kind), Some(namespace), "secret-plan");
+    let key = |kind, namespace| {
+        Key::new(
+            GroupKind::new("example.org", kind),
+            Some(namespace),
+            "secret-plan",
+        )
+    };
     let config = Key::new(GroupKind::new("example.org", "ClusterProviderConfig"), None, "a");
     let users = [key("Bucket", "one"), key("Queue", "one"), key("Bucket", "two")];
     assert_eq!(

@@ -52,7 +52,9 @@ pub(super) async fn read(
     if count > MOST_SECRETS {
         return Err(problem(
             ProblemReason::TooManySecrets,
-            format!("spec.forProvider refers to {count} values of Secrets; at most {MOST_SECRETS} are allowed"),
+            format!(
+                "spec.forProvider refers to {count} values of Secrets; at most {MOST_SECRETS} are allowed"
+            ),
         ));
     }
     let mut sensitive = Secrets::default();

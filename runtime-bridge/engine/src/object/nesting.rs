@@ -34,9 +34,8 @@ mod tests {
 
     #[test]
     fn what_is_readable_is_what_can_be_parsed() {
-        let nested = |open: &str, close: &str, depth: usize| {
-            format!("{}1{}", open.repeat(depth), close.repeat(depth))
-        };
+        let nested =
+            |open: &str, close: &str, depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));
         let texts = [
             nested("[", "]", DEEPEST),
             nested("[", "]", DEEPEST + 1),

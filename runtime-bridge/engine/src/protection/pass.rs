@@ -11,7 +11,13 @@ use bridge_core::{
 use tracing::Instrument;
 
 use super::reconciler::UsageReconciler;
-use crate::{event::EventType, object::Object, random, reconcile::Next, shell::{MemoryGuard, readable}};
+use crate::{
+    event::EventType,
+    object::Object,
+    random,
+    reconcile::Next,
+    shell::{MemoryGuard, readable},
+};
 
 type UsageDriver = Driver<UsageMachine, Arc<Object>>;
 pub(super) type UsageInput = Input<UsageMachine, Arc<Object>>;

@@ -76,7 +76,10 @@ impl UsageReconciler {
         };
         let name = found.object["metadata"]["name"].as_str().unwrap_or_default();
         let uid = found.object["metadata"]["uid"].as_str().unwrap_or_default();
-        if let Some(object) = objects.iter().find(|object| object.uid() == uid && !object.is_readable()) {
+        if let Some(object) = objects
+            .iter()
+            .find(|object| object.uid() == uid && !object.is_readable())
+        {
             return Resolution::Unknown(too_deep(object));
         }
         Resolution::Found(naming.reference(name, api.namespaced), Box::new(found.clone()))

@@ -9,7 +9,6 @@ use bridge_core::{
     reasons::DefinitionEvent,
     revision::{COMPOSITION_NAME, Collection, Composition, Revision, RevisionStep, plan},
 };
-use serde_json::Value;
 
 use super::{compositions, references::referenced, revisions};
 use crate::{
@@ -21,7 +20,7 @@ use crate::{
     event::{EventRecorder, EventType},
     object::{ApiType, Key, Object},
     reconcile::{Next, Reconcile, ReconcileRequest},
-    shell::Retries,
+    shell::{Retries, readable, too_deep},
     store::{Edge, Interest, LabelSelection, Store},
     watch::{WatchState, Watches},
     write::{Deletion, Propagation, Writer},
@@ -97,10 +96,15 @@ impl CompositionReconciler {
     }
 
     async fn revise(&self, object: &Object) -> Result<Next, ApiError> {
-        let composition = Composition::read(&to_value(object));
+        if !object.is_readable() {
+            let reason = DefinitionEvent::UpdateRevision;
+            self.record(object, EventType::Warning, reason, &too_deep(object));
+            return Ok(Next::idle());
+        }
+        let composition = Composition::read(&object.to_value());
         let writer = self.writer.for_reconcile(&object.key());
         for _ in 0..PLANS {
-            let steps = self.plan(&composition);
+            let steps = self.plan(&composition)?;
             match steps.first() {
                 None => return Ok(Next::idle()),
                 // It may be one that nothing leads from here: neither its label nor its owner need be ours.
@@ -134,14 +138,18 @@ impl CompositionReconciler {
         Ok(Next::at(self.clock.now() + NOT_YET, Priority::Dependency))
     }
 
-    fn plan(&self, composition: &Composition) -> Vec<RevisionStep> {
+    fn plan(&self, composition: &Composition) -> Result<Vec<RevisionStep>, ApiError> {
         let prefix = format!("{}-", composition.name);
         let stored = self.store.list(&self.revisions.kind);
         let its = stored.iter().filter(|revision| {
             revision.name().starts_with(&prefix)
                 || revision.label(COMPOSITION_NAME) == Some(composition.name.as_str())
         });
-        let its: Vec<Revision> = its.map(|revision| Revision::read(&to_value(revision))).collect();
+        let read = |revision: &Arc<Object>| -> Result<Revision, ApiError> {
+            let revision = readable(Arc::clone(revision))?;
+            Ok(Revision::read(&revision.to_value()))
+        };
+        let its: Vec<Revision> = its.map(read).collect::<Result<_, _>>()?;
         let referenced = (self.history_limit > 0)
             .then(|| referenced(composition, &self.types, &self.store, &self.watches))
             .flatten();
@@ -151,7 +159,7 @@ impl CompositionReconciler {
                 limit: self.history_limit,
                 referenced,
             });
-        plan(composition, &its, collection)
+        Ok(plan(composition, &its, collection))
     }
 
     async fn carry_out(
@@ -175,7 +183,7 @@ impl CompositionReconciler {
                 let Some(stored) = stored else {
                     return Err(ApiError::Conflict("the revision has changed".to_owned()));
                 };
-                let changed = update.applied_to(&to_value(&stored));
+                let changed = update.applied_to(&stored.to_value());
                 let changed = Object::decode(&self.revisions, &changed.to_string())
                     .map_err(|error| ApiError::Unusable(error.to_string()))?;
                 writer.put(&changed).await?;
@@ -222,9 +230,4 @@ impl Reconcile for CompositionReconciler {
     fn forget(&self, object: &Object) {
         self.retries.forget(&object.key());
     }
-}
-
-pub(super) fn to_value(object: &Object) -> Value {
-    // An object that was decoded is one that can be encoded.
-    serde_json::to_value(object).unwrap_or_default()
 }

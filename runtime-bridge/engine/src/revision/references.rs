@@ -24,9 +24,12 @@ pub(super) fn referenced(
     if terms.claim.is_some() || watches.state(&kind) != WatchState::Live {
         return None;
     }
-    let names = store.list(&kind).into_iter().filter_map(|object| {
-        let object = serde_json::to_value(&*object).unwrap_or_default();
-        Preferences::read(&object, terms.machinery).revision
-    });
+    let all = store.list(&kind);
+    if !all.iter().all(|object| object.is_readable()) {
+        return None;
+    }
+    let names = all
+        .iter()
+        .filter_map(|object| Preferences::read(&object.to_value(), terms.machinery).revision);
     Some(names.collect())
 }

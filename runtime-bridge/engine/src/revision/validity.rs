@@ -12,7 +12,7 @@ use bridge_core::{
     watch_plan::GroupKind,
 };
 
-use super::{composition::to_value, revisions};
+use super::revisions;
 use crate::{
     api_error::ApiError,
     clock::Clock,
@@ -68,7 +68,7 @@ impl RevisionReconciler {
     /// As the engine serves it.
     pub fn controller(self: &Arc<Self>, reason: &str) -> Controller {
         let functions = |revision: &Object| {
-            let revision = Revision::read(&to_value(revision));
+            let revision = Revision::read(&revision.to_value());
             let selection = |function: &str| LabelSelection {
                 kind: function_revisions(),
                 namespace: None,
@@ -95,12 +95,15 @@ impl RevisionReconciler {
     }
 
     async fn check(&self, object: &Object) -> Result<Next, ApiError> {
+        if !object.is_readable() {
+            return Ok(Next::idle());
+        }
         let installed = self.store.list(&function_revisions());
         let active: Vec<ActiveFunction> = installed
             .iter()
-            .filter_map(|function| ActiveFunction::read(&to_value(function)))
+            .filter_map(|function| ActiveFunction::read(&function.to_value()))
             .collect();
-        let check = check_pipeline(&Revision::read(&to_value(object)), &active);
+        let check = check_pipeline(&Revision::read(&object.to_value()), &active);
         let valid = match &check {
             PipelineCheck::Valid => ConditionValue {
                 status: true,

@@ -10,11 +10,7 @@ use bridge_core::{
 };
 
 use crate::{
-    api_error::ApiError,
-    composite::CompositeShared,
-    object::Object,
-    reconcile::Next,
-    write::Writer,
+    api_error::ApiError, composite::CompositeShared, object::Object, reconcile::Next, write::Writer,
 };
 
 /// A write that failed is tried again after this.
@@ -51,7 +47,10 @@ pub(crate) async fn report_unreadable(shared: &CompositeShared, object: &Arc<Obj
     if !shared.may_act() {
         return Next::at(shared.clock.now() + AGAIN, Priority::DriftPoll);
     }
-    let writer = shared.writer.for_reconcile(&object.key()).as_manager(CROSSPLANE_MANAGER);
+    let writer = shared
+        .writer
+        .for_reconcile(&object.key())
+        .as_manager(CROSSPLANE_MANAGER);
     match write(shared, &writer, object, said).await {
         Ok(()) => Next::idle(),
         Err(error) => {

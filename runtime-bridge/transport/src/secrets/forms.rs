@@ -55,7 +55,9 @@ impl Forms {
 
     /// The text is one of them.
     pub fn is_one(&self, text: &str) -> bool {
-        self.forms.binary_search_by(|form| form.as_str().cmp(text)).is_ok()
+        self.forms
+            .binary_search_by(|form| form.as_str().cmp(text))
+            .is_ok()
     }
 
     /// One of them stands in the text.
@@ -87,7 +89,10 @@ impl Forms {
     /// So many bytes of one of them, at most, does the text begin with. What agrees is passed over, so that all of it is one walk of the text.
     fn agreeing(&self, text: &str) -> usize {
         let place = self.forms.partition_point(|form| form.as_str() <= text);
-        let neighbours = self.forms[..place].last().into_iter().chain(self.forms.get(place));
+        let neighbours = self.forms[..place]
+            .last()
+            .into_iter()
+            .chain(self.forms.get(place));
         let agree = |form: &String| {
             let pairs = form.bytes().zip(text.bytes());
             text.floor_char_boundary(pairs.take_while(|(a, b)| a == b).count())
@@ -136,4 +141,3 @@ fn url_encoded(value: &[u8], space: &str) -> String {
     }
     encoded
 }
-

@@ -54,7 +54,8 @@ impl Attack for Everything {
     fn kinds(&self) -> Vec<ResourceKind> {
         let mut trap = kind(HOSTILE, MINE);
         let mut schema: Value = serde_json::from_str(&trap.parameters_schema_json).expect("JSON");
-        schema["properties"]["keys"] = json!({ "type": "object", "additionalProperties": { "type": "string" } });
+        schema["properties"]["keys"] =
+            json!({ "type": "object", "additionalProperties": { "type": "string" } });
         trap.parameters_schema_json = schema.to_string();
         trap.field_rules.push(FieldRule {
             path: "/keys/*".into(),
@@ -123,7 +124,12 @@ impl Attack for Everything {
 }
 
 fn refs(count: usize) -> Map<String, Value> {
-    let all = (0..count).map(|at| (format!("k{at}"), json!({ "name": "many", "key": format!("k{at}") })));
+    let all = (0..count).map(|at| {
+        (
+            format!("k{at}"),
+            json!({ "name": "many", "key": format!("k{at}") }),
+        )
+    });
     all.collect()
 }
 
@@ -141,8 +147,7 @@ async fn plant(scene: &Scene) {
     ];
     for at in 0..3 {
         for (name, parameters) in &plants {
-            let plant =
-                json!({ "metadata": { "name": format!("{name}-{at}") }, "spec": { "forProvider": parameters } });
+            let plant = json!({ "metadata": { "name": format!("{name}-{at}") }, "spec": { "forProvider": parameters } });
             scene.create(GROUP, "v1alpha1", "Plant", THEIRS, plant).await;
         }
     }
@@ -165,8 +170,6 @@ async fn a_hostile_plugin_and_a_hostile_tenant_at_once_harm_nobody() {
     let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, Everything::default())).await;
     scene.traps(TRAPS).await;
     plant(&scene).await;
-    scene
-        .until_all(HOSTILE, MINE, "evil", "Synced", "status")
-        .await;
+    scene.until_all(HOSTILE, MINE, "evil", "Synced", "status").await;
     scene.verdict("plugin-and-tenant").await;
 }

@@ -347,7 +347,11 @@ async fn an_object_that_is_rejected_all_the_time_asks_once_in_a_while() {
         resolver.rejected(&config, &refusal(), shared.now());
         shared.wait(1);
     }
-    assert_eq!(shared.counts(), (5, 5), "at first, and in the seconds 1, 7, 13 and 19");
+    assert_eq!(
+        shared.counts(),
+        (5, 5),
+        "at first, and in the seconds 1, 7, 13 and 19"
+    );
 }
 
 #[tokio::test]
