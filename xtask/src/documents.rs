@@ -7,8 +7,8 @@ use std::path::Path;
 use bridge_core::back_off::policies;
 use bridge_core::limits;
 use bridge_core::reasons::{
-    ClaimEvent, CompositeEvent, ConditionReason, DefinitionEvent, DefinitionReason, DeletionReason, NormalEvent,
-    ProblemReason, StopReason, UsageEvent, UsageReason, WarningEvent,
+    ClaimEvent, CompositeEvent, ConditionReason, DefinitionEvent, DefinitionReason, DeletionReason,
+    NormalEvent, ProblemReason, StopReason, UsageEvent, UsageReason, WarningEvent,
 };
 
 use crate::reliability::between;
@@ -27,7 +27,11 @@ const TABLES: [Table; 19] = [
     ("docs/conditions.md", "usage events", usage_events),
     ("docs/conditions.md", "definitions", definition_reasons),
     ("docs/conditions.md", "definition events", definition_events),
-    ("docs/conditions.md", "composite resource events", composite_events),
+    (
+        "docs/conditions.md",
+        "composite resource events",
+        composite_events,
+    ),
     ("docs/conditions.md", "claim events", claim_events),
     ("docs/contract.md", "limits", limits),
     ("docs/deletion.md", "reasons", deletion_reasons),

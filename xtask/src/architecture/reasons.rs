@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use bridge_core::reasons::{
-    ClaimEvent, CompositeEvent, ConditionReason, DefinitionEvent, DefinitionReason, DeletionReason, NormalEvent,
-    ProblemReason, StopReason, UsageEvent, UsageReason, WarningEvent,
+    ClaimEvent, CompositeEvent, ConditionReason, DefinitionEvent, DefinitionReason, DeletionReason,
+    NormalEvent, ProblemReason, StopReason, UsageEvent, UsageReason, WarningEvent,
 };
 
 use super::root;

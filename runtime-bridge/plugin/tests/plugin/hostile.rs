@@ -7,8 +7,8 @@ use bridge_core::{
 };
 use bridge_plugin::{ConnectionStatus, HandshakeError, Plugin};
 use crossbridge_proto::v1alpha1::{
-    ConnectionKey, Document, Effect, Failure, FailureCode as WireCode, FieldDiff, FieldViolation, Observation,
-    ObserveResponse, ResourceKind, Warning, observe_response,
+    ConnectionKey, Document, Effect, Failure, FailureCode as WireCode, FieldDiff, FieldViolation,
+    Observation, ObserveResponse, ResourceKind, Warning, observe_response,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

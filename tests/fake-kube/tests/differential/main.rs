@@ -79,7 +79,10 @@ async fn fake_and_real_answer_random_sequences_alike() {
         "{} of {count} sequences are answered otherwise:\n{shown}",
         different.len()
     );
-    let whole = compared.iter().filter(|(_, one)| *one == Comparison::Alike).count();
+    let whole = compared
+        .iter()
+        .filter(|(_, one)| *one == Comparison::Alike)
+        .count();
     println!("{whole} of {count} sequences were compared to their end");
     assert!(
         whole * LEAST_WHOLE.1 >= count * LEAST_WHOLE.0,
@@ -97,7 +100,10 @@ async fn a_sequence_is_played_the_same_way_twice() {
             played.push(play::play(&fake, "seed", &draw::steps(seed)).await);
         }
         let steps = draw::steps(seed);
-        assert_eq!(compare::compare(&steps, &played[0], &played[1]), Comparison::Alike);
+        assert_eq!(
+            compare::compare(&steps, &played[0], &played[1]),
+            Comparison::Alike
+        );
         assert!(
             !played[0].events.is_empty(),
             "seed {seed}: the watch sent no event"
