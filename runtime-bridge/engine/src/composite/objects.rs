@@ -186,6 +186,8 @@ impl GuardedApply<'_> {
     }
 }
 
+/// What the core is shown of an object.
+///
 /// # Errors
 /// It is nested too deeply: what it says is not known.
 pub(crate) fn live(object: &Object) -> Result<LiveObject, ApiError> {

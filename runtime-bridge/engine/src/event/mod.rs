@@ -83,7 +83,7 @@ impl EventRecorder {
             let waiting = stream::poll_fn(|context| waiting.poll_recv(context));
             let (client, counted, left) = (&client, &counted, &left);
             let send_one = |(owner, event): (Owner, Event)| async move {
-                left.lock().leave(&owner);
+                left.lock().leave(owner.as_ref());
                 let outcome = match send(client, &event).await {
                     Ok(()) => "sent",
                     Err(error) => {

@@ -63,11 +63,12 @@ impl Quotas {
     }
 
     /// One of its events waits no longer.
-    pub fn leave(&mut self, owner: &Owner) {
-        if let Some(count) = self.waiting.get_mut(owner) {
+    pub fn leave(&mut self, owner: Option<&Arc<str>>) {
+        let owner = owner.cloned();
+        if let Some(count) = self.waiting.get_mut(&owner) {
             *count -= 1;
             if *count == 0 {
-                self.waiting.remove(owner);
+                self.waiting.remove(&owner);
             }
         }
     }
@@ -137,7 +138,7 @@ mod tests {
             let all = (0..count).filter(|_| {
                 let owner = quotas.admit(&kind("a"), now);
                 owner.is_ok_and(|owner| {
-                    quotas.leave(&owner);
+                    quotas.leave(owner.as_ref());
                     true
                 })
             });

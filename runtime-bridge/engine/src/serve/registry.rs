@@ -87,10 +87,14 @@ impl Registry {
         // Whose kinds these were until now, or are by their definitions: they come before all others.
         let mut incumbents = Vec::new();
         self.entries.retain(|entry| {
-            let rightful = rightful(entry, all());
+            // The owner of its definition, who wants it, too.
+            let rightful = entry.other_owner.as_ref().filter(|owner| {
+                let mut all = all();
+                all.any(|kind| kind.source == **owner && kind.excludes(&entry.kind))
+            });
             let is_kept = rightful.is_none() && all().any(|kind| Arc::ptr_eq(kind, &entry.kind));
             if !is_kept {
-                let incumbent = rightful.unwrap_or(&entry.kind.source).to_owned();
+                let incumbent = rightful.unwrap_or(&entry.kind.source).clone();
                 incumbents.push((incumbent, Arc::clone(&entry.kind)));
             }
             is_kept
@@ -222,14 +226,6 @@ impl Registry {
             }
         }
     }
-}
-
-/// The source that a kind is to be left to: its definition belongs to that one, which wants it.
-fn rightful<'e>(entry: &'e Entry, mut wanted: impl Iterator<Item = &'e Arc<DesiredKind>>) -> Option<&'e str> {
-    let owner = entry.other_owner.as_deref()?;
-    wanted
-        .any(|kind| kind.source == owner && kind.excludes(&entry.kind))
-        .then_some(owner)
 }
 
 async fn any_changed(sources: &[Box<dyn KindSource>]) {
