@@ -55,7 +55,7 @@ enum RecordView {
         /// `sent`, `confirmed` or `adopted`; `None`: no name is known.
         how: Option<&'static str>,
         name_conflict: bool,
-        intent: Option<IntentView>,
+        intent: Option<Box<IntentView>>,
         identity: String,
         plugin_version: String,
     },
@@ -147,7 +147,9 @@ impl RecordView {
             how: (!record.external_name.is_empty()).then_some(how),
             name: record.external_name,
             name_conflict: record.name_conflict,
-            intent: record.intent.map(|intent| IntentView { completed, intent }),
+            intent: record
+                .intent
+                .map(|intent| Box::new(IntentView { completed, intent })),
             identity: record.config.identity,
             plugin_version: record.plugin_version,
         }

@@ -30,15 +30,18 @@ fn quoted(row: &str) -> impl Iterator<Item = &str> {
     last.unwrap_or_default().split('`').skip(1).step_by(2)
 }
 
-/// `program module::test`, `program test` or `program module::*`.
-fn as_test(quoted: &str) -> Option<(&str, &str)> {
-    let (program, test) = quoted.split_once(' ')?;
+/// `program module::test`, `program test` or `program module::*`; `module::test` where one program alone has it.
+fn as_test(quoted: &str) -> Option<(Option<&str>, &str)> {
+    let (program, test) = match quoted.split_once(' ') {
+        Some((program, test)) => (Some(program), test),
+        None => (None, quoted),
+    };
     let is_name = |text: &str, marks: &str| {
         text.chars()
             .all(|one| one.is_ascii_lowercase() || one.is_ascii_digit() || marks.contains(one))
     };
-    (is_name(program, "_") && is_name(test, "_:*") && (test.contains('_') || test.contains("::")))
-        .then_some((program, test))
+    let is_path = test.contains("::") || program.is_some() && test.contains('_');
+    (is_path && is_name(program.unwrap_or_default(), "_") && is_name(test, "_:*")).then_some((program, test))
 }
 
 /// The outermost modules may be left out, and those that hold nothing but tests.
@@ -58,7 +61,9 @@ fn mistake(programs: &[Program], quoted: &str) -> Option<String> {
         let looks_like_one = quoted.contains("::") || quoted.contains('…');
         return looks_like_one.then(|| format!("`{quoted}` is no `program module::test`"));
     };
-    let has_it = |(name, tests): &&Program| name == program && tests.iter().any(|path| is_meant(path, test));
+    let has_it = |(name, tests): &&Program| {
+        program.is_none_or(|program| name == program) && tests.iter().any(|path| is_meant(path, test))
+    };
     match programs.iter().filter(has_it).count() {
         1 => None,
         0 => Some(format!("`{quoted}` does not exist")),
@@ -95,14 +100,15 @@ fn every_finding_of_users_has_a_test() {
 
 #[test]
 fn a_wrong_program_or_module_is_a_mistake() {
-    let tests = ["a::b::tests::it_holds", "on_top"].map(str::to_owned);
+    let tests = ["a::b::tests::it_holds", "on_top", "c::it_does"].map(str::to_owned);
     let program = |name: &str, tests: &[String]| (name.to_owned(), tests.iter().cloned().collect());
     let programs = [
-        program("one", &tests),
+        program("one", &tests[..2]),
         program("two", &[]),
-        program("two", &tests[1..]),
-        program("twice", &tests),
-        program("twice", &tests),
+        program("two", &tests[1..2]),
+        program("three", &tests[2..]),
+        program("twice", &tests[..2]),
+        program("twice", &tests[..2]),
     ];
     for right in [
         "one b::it_holds",
@@ -110,6 +116,7 @@ fn a_wrong_program_or_module_is_a_mistake() {
         "one on_top",
         "two on_top",
         "one a::b::*",
+        "c::it_does",
         "dev --watch",
         "examples/",
     ] {
@@ -123,6 +130,7 @@ fn a_wrong_program_or_module_is_a_mistake() {
         "one b::…it_holds",
         "b::it_holds",
         "three on_top",
+        "four on_top",
         "one a_b::*",
         "twice on_top",
     ] {
