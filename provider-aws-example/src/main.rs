@@ -3,6 +3,7 @@
 use std::env;
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
+use std::process;
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
@@ -25,7 +26,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     match env::args().nth(1).as_deref() {
         None => {}
         Some("--help" | "-h") => return Ok(io::stdout().write_all(HELP.as_bytes())?),
-        Some(argument) => return Err(format!("unexpected argument {argument:?}\n\n{HELP}").into()),
+        Some(argument) => {
+            let text = format!("error: unexpected argument {argument:?}\n\n{HELP}");
+            io::stderr().write_all(text.as_bytes())?;
+            process::exit(2);
+        }
     }
     let filter = EnvFilter::builder()
         .with_default_directive(LevelFilter::INFO.into())

@@ -95,10 +95,17 @@ fn credentials() -> String {
     table
 }
 
-/// The actions that the requests of a service name, which are those of IAM.
+/// What AWS demands beside the action that a request has the name of, by service.
+const FURTHER_ACTIONS: [(&str, &str); 1] = [
+    // Of CreateBucket with `objectLockEnabled`.
+    ("s3", "s3:PutBucketObjectLockConfiguration"),
+];
+
+/// The actions that the requests of a service name, which are those of IAM, and what they need beside.
 fn actions(service: &str) -> String {
     let folder = root().join("src/services").join(service);
-    let mut found = BTreeSet::new();
+    let further = FURTHER_ACTIONS.iter().filter(|(of, _)| *of == service);
+    let mut found: BTreeSet<String> = further.map(|(_, action)| (*action).to_owned()).collect();
     for text in sources(&folder) {
         let quoted = text.split('"').skip(1).step_by(2);
         found.extend(quoted.filter(|word| is_action(word)).map(str::to_owned));

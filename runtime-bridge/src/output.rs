@@ -2,8 +2,15 @@
 
 use std::{
     io::{self, ErrorKind, Write},
+    path::Path,
     process,
 };
+
+/// A path as a shell takes it, in a command that people paste.
+pub fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    shlex::try_quote(&text).map_or_else(|_| text.clone(), Into::into)
+}
 
 /// Prints text. A reader that has closed its end, as `head` does, has seen enough: the program then ends as if all were printed.
 pub fn print(text: &str) -> io::Result<()> {

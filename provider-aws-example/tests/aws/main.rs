@@ -7,6 +7,7 @@ mod fixture;
 
 #[cfg(feature = "s3")]
 mod bucket;
+mod command_line;
 #[cfg(feature = "all-services")]
 mod config;
 #[cfg(feature = "cloudfront")]

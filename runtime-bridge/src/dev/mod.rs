@@ -47,7 +47,7 @@ use self::{
     state::StateFile,
     supervise::{SuperviseError, Supervised},
 };
-use crate::manifests;
+use crate::{manifests, output::shell_word};
 
 /// The bridge's exit code when its command line is wrong.
 const USAGE: i32 = 2;
@@ -282,12 +282,6 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
     };
     leftovers::report(&client, args.keep.as_deref(), progress).await;
     ended
-}
-
-/// As a shell takes it.
-fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    shlex::try_quote(&text).map_or_else(|_| text.clone(), Into::into)
 }
 
 async fn connect(kubeconfig: &Path) -> Result<Client, Box<dyn Error + Send + Sync>> {

@@ -1,8 +1,10 @@
 //! What is particular to each language.
 
-use std::path::Path;
+use std::{fmt::Write as _, path::Path};
 
 use clap::ValueEnum;
+
+use crate::output::shell_word;
 
 /// A language that a plugin can be created in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -45,12 +47,13 @@ impl Language {
     /// The SDK as its package manager names it: what lies at this absolute path, or the released version.
     pub(super) fn sdk(self, path: Option<&Path>) -> String {
         let version = env!("CARGO_PKG_VERSION");
+        let url = path.map(file_url).unwrap_or_default();
         let path = path.map(Path::to_string_lossy);
         match (self, path) {
             (Self::Rust, None) => format!("version = {version:?}"),
             (Self::Rust, Some(path)) => format!("path = {path:?}"),
             (Self::Python, None) => format!("crossbridge-sdk=={version}"),
-            (Self::Python, Some(path)) => format!("crossbridge-sdk @ file://{path}"),
+            (Self::Python, Some(_)) => format!("crossbridge-sdk @ {url}"),
             (Self::Go, None) => format!("v{version}"),
             (Self::Go, Some(path)) => format!("v{version}\n\nreplace crossbridge.dev/sdk/go => {path}"),
             (Self::TypeScript, None) => version.to_owned(),
@@ -60,10 +63,9 @@ impl Language {
 
     /// What builds, tests and runs it. npm builds no package that it finds in a folder.
     pub(super) fn next_steps(self, name: &str, sdk: Option<&Path>) -> Vec<String> {
-        let is_folder = |path: &&Path| path.extension().is_none();
-        let first: Vec<String> = match sdk.filter(is_folder) {
+        let first: Vec<String> = match sdk.filter(|path| path.is_dir()) {
             Some(path) if self == Self::TypeScript => ["ci", "run build"]
-                .map(|step| format!("npm --prefix {} {step}", path.display()))
+                .map(|step| format!("npm --prefix {} {step}", shell_word(path)))
                 .into(),
             _ => Vec::new(),
         };
@@ -104,5 +106,58 @@ impl Language {
             "runtime-bridge dev --plugin-command {command:?} --apply manifests"
         ));
         steps
+    }
+}
+
+/// An absolute path as a URL, by RFC 3986: pip takes no requirement with a space in it.
+fn file_url(path: &Path) -> String {
+    let mut url = "file://".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                url.push(char::from(*byte));
+            }
+            _ => {
+                let _ = write!(url, "%{byte:02X}");
+            }
+        }
+    }
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// The first step with this SDK.
+    fn first_step(sdk: &Path) -> String {
+        Language::TypeScript.next_steps("acme", Some(sdk)).swap_remove(0)
+    }
+
+    #[test]
+    fn a_folder_with_a_dot_is_built_and_a_tarball_is_not() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path().join("my sdk-0.1");
+        fs::create_dir(&folder).unwrap();
+        let words = shlex::split(&first_step(&folder)).unwrap();
+        assert_eq!(words, ["npm", "--prefix", folder.to_str().unwrap(), "ci"]);
+        let tarball = scratch.path().join("tarball");
+        fs::write(&tarball, "").unwrap();
+        assert_eq!(first_step(&tarball), "npm install");
+    }
+
+    #[test]
+    fn a_path_is_escaped_in_a_requirement_of_python() {
+        let requirement = |path: &str| Language::Python.sdk(Some(Path::new(path)));
+        assert_eq!(
+            requirement("/home/a/sdk/python"),
+            "crossbridge-sdk @ file:///home/a/sdk/python"
+        );
+        assert_eq!(
+            requirement("/home/a b/50%/é\"#"),
+            "crossbridge-sdk @ file:///home/a%20b/50%25/%C3%A9%22%23"
+        );
     }
 }

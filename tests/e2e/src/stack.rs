@@ -293,9 +293,14 @@ impl Stack {
         }
     }
 
+    /// Creates the Secret with these keys.
+    pub async fn create_secret(&self, credentials: &aws_emulator::Credentials) {
+        self.cluster.secret("aws").create(secret(credentials)).await;
+    }
+
     /// Writes the Secret and the ClusterProviderConfig `default`.
     async fn configure(&self, credentials: &aws_emulator::Credentials) {
-        self.cluster.secret("aws").create(secret(credentials)).await;
+        self.create_secret(credentials).await;
         let config = self.config("default");
         config
             .create(json!({

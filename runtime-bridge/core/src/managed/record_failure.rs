@@ -89,7 +89,7 @@ fn described(verb: Verb, failure: &Failure) -> String {
     let mut message = format!("{}: {}: {}{code}", prefix(verb), failure.reason, failure.message);
     for violation in &failure.violations {
         // SDKs put the only one into the message, too.
-        let is_said = failure.message.contains(violation.message.trim_end_matches('.'));
+        let is_said = says(&failure.message, violation.message.trim_end_matches('.'));
         message.push_str(&match (violation.path.as_str(), is_said) {
             ("", true) => String::new(),
             ("", false) => format!("; external name: {}", violation.message),
@@ -98,6 +98,18 @@ fn described(verb: Verb, failure: &Failure) -> String {
         });
     }
     message
+}
+
+/// Whether these words stand in the message as they are, and not as a part of others: `1` is not said by `at most 10`.
+fn says(message: &str, words: &str) -> bool {
+    message.match_indices(words).any(|(at, found)| {
+        let (before, after) = (&message[..at], &message[at + found.len()..]);
+        let is_part = |inside: Option<char>, outside: Option<char>| {
+            inside.is_some_and(char::is_alphanumeric) && outside.is_some_and(char::is_alphanumeric)
+        };
+        !is_part(found.chars().next(), before.chars().next_back())
+            && !is_part(found.chars().next_back(), after.chars().next())
+    })
 }
 
 /// As crossplane-runtime wraps errors.
@@ -162,6 +174,21 @@ mod tests {
                 &[("/size", "too small"), ("/color", "unknown"), ("", "too long")]
             ),
             format!("{told_once}; at /size; /color: unknown; external name: too long")
+        );
+    }
+
+    #[test]
+    fn a_word_that_occurs_by_chance_is_not_said() {
+        let message = "the size must be at most 10, and is 21";
+        let begins = format!("create failed: Invalid: {message} (Bad)");
+        assert_eq!(
+            told(message, &[("/size", "1"), ("/name", "most 1")]),
+            format!("{begins}; /size: 1; /name: most 1")
+        );
+        assert_eq!(told(message, &[("/size", "10")]), format!("{begins}; at /size"));
+        assert_eq!(
+            told(message, &[("/size", "at most 10, and is 21.")]),
+            format!("{begins}; at /size")
         );
     }
 }

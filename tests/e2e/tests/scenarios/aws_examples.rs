@@ -1,4 +1,4 @@
-//! Every manifest of `examples/aws` as it is: applied by kubectl, ready, explained by `trace`, deleted. No served kind is without one.
+//! Every manifest of `examples/aws` as it is: applied by kubectl in any order, ready, explained by `trace`, deleted. No served kind is without one.
 
 use std::{
     collections::BTreeSet,
@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use bridge_control_plane::process::ScratchDir;
 use bridge_e2e::{Handle, Stack, StackOptions, condition, eventually, golden, is_ready, is_synced};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, api::ListParams};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 const GROUPS: &str = ".aws.crossbridge.dev";
@@ -25,12 +25,15 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// The objects in a file.
-fn objects(file: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(file).expect("a manifest");
-    serde_yaml_ng::Deserializer::from_str(&text)
-        .map(|document| Value::deserialize(document).expect("YAML"))
-        .collect()
+/// The documents of all files, each as it stands there. What others refer to comes after them: no order may matter.
+fn documents() -> Vec<String> {
+    let mut documents = Vec::new();
+    for file in files() {
+        let text = fs::read_to_string(file).expect("a manifest");
+        documents.extend(text.split("\n---\n").map(str::to_owned));
+    }
+    documents.reverse();
+    documents
 }
 
 fn group_of(object: &Value) -> &str {
@@ -107,9 +110,11 @@ async fn every_example_becomes_ready_and_is_deleted() {
     let stack = Stack::start(StackOptions::default()).await;
     let region = json!({"spec": {"settings": {"region": "eu-west-1"}}});
     stack.config("default").merge(region).await;
-    // What others refer to comes after them: no order may matter.
-    let files: Vec<PathBuf> = files().into_iter().rev().collect();
-    let examples: Vec<Value> = files.iter().flat_map(|file| objects(file)).collect();
+    let documents = documents();
+    let parsed = documents
+        .iter()
+        .map(|text| serde_yaml_ng::from_str::<Value>(text));
+    let examples: Vec<Value> = parsed.collect::<Result<_, _>>().expect("YAML");
     let kind_of = |object: &Value| object["kind"].as_str().unwrap_or_default().to_owned();
     let kinds: BTreeSet<(String, String)> = examples
         .iter()
@@ -134,7 +139,10 @@ async fn every_example_becomes_ready_and_is_deleted() {
         objects.push((object, format!("{plural}.{group}/{name}")));
     }
     // As a user does, whose kubectl reads YAML otherwise than others do.
-    for file in &files {
+    let scratch = ScratchDir::new("crossbridge-examples-").expect("a folder");
+    let file = scratch.path().join("document.yaml");
+    for document in &documents {
+        fs::write(&file, document).expect("it is written");
         let file = file.to_str().expect("a path");
         stack.kubectl(&["apply", "--validate=strict", "-f", file]).await;
     }

@@ -1,8 +1,9 @@
 //! Wrong credentials never read as absence, and never create anything.
 
 use aws_emulator::{Credentials, Options, Service};
-use bridge_e2e::{Stack, StackOptions, is_ready, is_synced, message, reason};
-use serde_json::json;
+use bridge_e2e::{Stack, StackOptions, condition, is_ready, is_synced, message, reason};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
 
 use super::manifests;
 
@@ -15,6 +16,12 @@ fn with_signatures(credentials: Option<Credentials>) -> StackOptions {
         credentials,
         ..StackOptions::default()
     }
+}
+
+/// Since when the config has been ready, to the second.
+fn ready_since(config: &Value) -> Timestamp {
+    let since = condition(config, "Ready")["lastTransitionTime"].as_str();
+    since.expect("a time").parse().expect("a time")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -52,8 +59,16 @@ async fn wrong_keys_create_nothing_and_name_the_fix() {
         0
     );
 
-    // The right keys in the same Secret: everything goes on by itself.
+    let config = stack.config("default");
+    let is_rejected = |seen: &Value| reason(seen, "Ready") == "Unauthenticated";
+    config.until("to be rejected", is_rejected).await;
+    // The right keys in the same Secret: everything goes on by itself, and the config is the first to say so.
     stack.rotate(&stack.aws.credentials()).await;
+    let written = Timestamp::now();
+    let corrected = config.until("to be ready with the right keys", is_ready).await;
+    let after = ready_since(&corrected).duration_since(written);
+    // A condition's time is cut to the second.
+    assert!(after <= SignedDuration::from_secs(2), "{after}: {corrected:#}");
     stack
         .bucket("rejected")
         .until("to be ready with the right keys", is_ready)
@@ -62,6 +77,17 @@ async fn wrong_keys_create_nothing_and_name_the_fix() {
         .distribution("rejected")
         .until("to be ready with the right keys", is_ready)
         .await;
+
+    // Without a Secret it says which one is missing, until there is one again.
+    stack.cluster.secret("aws").delete().await;
+    let missing = config
+        .until("to miss its Secret", |seen| {
+            reason(seen, "Ready") == "SecretNotFound"
+        })
+        .await;
+    assert!(message(&missing, "Ready").contains("default/aws"), "{missing:#}");
+    stack.create_secret(&stack.aws.credentials()).await;
+    config.until("to be ready with its Secret", is_ready).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

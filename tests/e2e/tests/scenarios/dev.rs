@@ -23,15 +23,8 @@ pub struct Dev {
 
 impl Dev {
     /// With a folder that stays.
-    pub fn start(scratch: &Path, kept: &Path, manifests: Option<&Path>) -> Self {
-        let dev = Self::command(scratch).arg("--keep").arg(kept);
-        Self::spawn(
-            scratch,
-            match manifests {
-                Some(manifests) => dev.arg("--apply").arg(manifests),
-                None => dev,
-            },
-        )
+    pub fn start(scratch: &Path, kept: &Path) -> Self {
+        Self::spawn(scratch, Self::command(scratch).arg("--keep").arg(kept))
     }
 
     /// As README has it.
@@ -123,14 +116,17 @@ impl Dev {
     /// The fields of a kind, once the API server has them: it publishes the schema of a new kind some seconds after it
     /// serves the kind.
     pub async fn explain(&self, field: &str) -> String {
+        self.run_once_found(&["explain", field], "couldn't find resource")
+            .await
+    }
+
+    /// What kubectl prints, once it does not fail with this any more.
+    async fn run_once_found(&self, arguments: &[&str], missing: &str) -> String {
         let begun = Instant::now();
         loop {
-            match self.ran(&self.state("kubectl"), &["explain", field]).await {
-                Ok(explained) => return explained,
-                Err(printed) => assert!(
-                    printed.contains("couldn't find resource") && begun.elapsed() < LIMIT,
-                    "{printed}"
-                ),
+            match self.ran(&self.state("kubectl"), arguments).await {
+                Ok(printed) => return printed,
+                Err(printed) => assert!(printed.contains(missing) && begun.elapsed() < LIMIT, "{printed}"),
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
@@ -138,6 +134,13 @@ impl Dev {
 
     pub async fn kubectl(&self, arguments: &[&str]) -> String {
         self.run(&self.state("kubectl"), arguments).await
+    }
+
+    /// As a user does, as soon as the API server has found the kind, some moments after it serves it.
+    pub async fn apply(&self, manifest: &Path) {
+        let manifest = manifest.to_str().expect("a path");
+        let arguments = ["apply", "--validate=strict", "-f", manifest];
+        self.run_once_found(&arguments, "no matches for kind").await;
     }
 
     /// What the bridge counts.

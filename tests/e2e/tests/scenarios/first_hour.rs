@@ -13,9 +13,15 @@ async fn the_first_hour_is_as_the_readme_has_it() {
     let (folder, kept) = (scratch.path().join("files"), scratch.path().join("kept"));
     fs::create_dir(&folder).expect("a folder");
     let file = folder.join("notes.txt");
-    let mut dev = Dev::start(scratch.path(), &kept, Some(&manifests(scratch.path(), &folder)));
+    let manifests = manifests(scratch.path(), &folder);
+    let mut dev = Dev::start(scratch.path(), &kept);
+    dev.until_running();
     assert!(dev.until("export KUBECONFIG=").contains("admin.kubeconfig"));
     assert!(dev.until("alias kubectl=").contains("kubectl"));
+    // The file before its config: no order may matter.
+    for manifest in ["2-notes.yaml", "1-config.yaml"] {
+        dev.apply(&manifests.join(manifest)).await;
+    }
     // The config is checked before anything refers to it.
     dev.until("ProviderConfig default/default: Ready=True (Usable)");
     dev.until("File default/notes.txt: Ready=True (Available)");
@@ -23,6 +29,12 @@ async fn the_first_hour_is_as_the_readme_has_it() {
     assert!(dev.kubectl(&["get", "managed", "-A"]).await.contains("notes.txt"));
     let explained = dev.explain("file.spec.forProvider").await;
     assert!(explained.contains("content"), "{explained}");
+    assert!(explained.contains("Required."), "{explained}");
+    let explained = dev.explain("file").await;
+    assert!(
+        explained.contains("DESCRIPTION:\n    A text file in the folder"),
+        "{explained}"
+    );
     let trace = dev
         .run(
             binary("runtime-bridge").to_str().expect("a path"),
@@ -80,7 +92,7 @@ async fn the_first_hour_is_as_the_readme_has_it() {
     dev.until("File default/notes.txt: notes.txt");
     dev.stop().await;
 
-    let mut dev = Dev::start(scratch.path(), &kept, None);
+    let mut dev = Dev::start(scratch.path(), &kept);
     dev.until("File default/notes.txt: created");
     dev.until("File default/notes.txt: Ready=True (Available)");
     dev.kubectl(&["delete", "file", "notes.txt", "--wait=true", "--timeout=60s"])

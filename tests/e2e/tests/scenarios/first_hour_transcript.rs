@@ -153,7 +153,8 @@ async fn it_runs(hour: &mut Transcript, dev: &mut Dev) {
     hour.run(&["cat /tmp/files/notes.txt; echo", "kubectl get managed -A"])
         .await;
     dev.explain("file.spec.forProvider").await;
-    hour.run(&["kubectl explain file.spec.forProvider"]).await;
+    hour.run(&["kubectl explain file", "kubectl explain file.spec.forProvider"])
+        .await;
     hour.say("A change, and a mistake:");
     let changed = hour
         .run(&[

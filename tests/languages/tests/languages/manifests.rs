@@ -127,7 +127,10 @@ impl Cluster {
 fn condition(text: &str) -> Option<&'static str> {
     if text.contains("kind: CompositeResourceDefinition") {
         Some("Established")
-    } else if text.contains("kind: Composition\n") || text.contains("kind: ServiceAccount\n") {
+    } else if ["Composition", "Secret", "ServiceAccount"]
+        .iter()
+        .any(|kind| text.contains(&format!("\nkind: {kind}\n")))
+    {
         None
     } else {
         Some("Ready")
