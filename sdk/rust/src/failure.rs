@@ -268,14 +268,12 @@ impl<E: Error + 'static> From<E> for Failure {
             known = known.or_else(|| known_error(cause));
             source = cause.source();
         }
-        match known {
-            Some(known) => known(message),
-            None => {
-                let failure = described(FailureCode::Internal, Effect::Unknown, "Internal", message);
-                let error = std::any::type_name::<E>();
-                Self(Box::new(Inner::Unmapped(failure, Origin { error, at })))
-            }
+        if let Some(known) = known {
+            return known(message);
         }
+        let failure = described(FailureCode::Internal, Effect::Unknown, "Internal", message);
+        let error = std::any::type_name::<E>();
+        Self(Box::new(Inner::Unmapped(failure, Origin { error, at })))
     }
 }
 

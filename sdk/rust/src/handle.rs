@@ -93,8 +93,10 @@ pub fn decode_with_former<T: Serialize + DeserializeOwned>(
 /// # Ok::<(), crossbridge_sdk::Failure>(())
 /// ```
 pub struct Former<T> {
-    read: Box<dyn Fn(&str) -> Option<T>>,
+    read: Box<Read<T>>,
 }
+
+type Read<T> = dyn Fn(&str) -> Option<T>;
 
 impl<T> Former<T> {
     /// The version, whose fields were `Old`.

@@ -36,7 +36,7 @@ impl Service {
             include_parameters: request.include_parameters,
         };
         let listed = self
-            .guarded(deadline, source_of(kind), kind.list(&call, list))
+            .guarded(deadline, Some(&kind.published().source), kind.list(&call, list))
             .await;
         let listed = listed.map_err(|failure| redaction.any(failure))?;
         let broken = |violation| answer::broken(&violation, Some(kind.published()));

@@ -109,11 +109,6 @@ impl Service {
     }
 }
 
-/// Where the kind is declared, for the log.
-fn source_of(kind: &dyn ServedKind) -> Option<&str> {
-    Some(&kind.published().source)
-}
-
 /// The gRPC status for a caller's mistake, with the field's path.
 fn invalid_argument(violation: &Violation) -> Failure {
     Failure::status(Status::invalid_argument(violation.to_string()))

@@ -8,7 +8,7 @@ use crossbridge_types::{self as types, ObserveResult, Outcome, OutcomeResult, Ve
 use tonic::{Request, Response, Status};
 use tracing::{Instrument, Span};
 
-use super::{Service, answer, invalid_argument, metadata::Metadata, redact::Redaction, source_of};
+use super::{Service, answer, invalid_argument, metadata::Metadata, redact::Redaction};
 use crate::{Call, Deadline, Failure, Target, kind::NamedCall, served::ServedKind};
 
 impl Service {
@@ -27,7 +27,11 @@ impl Service {
             let verb = change.operation_verb();
             let redaction = Redaction::of(&change.target.config, &change.desired.sensitive);
             let result = self
-                .guarded(call.deadline, source_of(kind), kind.execute(&call, change))
+                .guarded(
+                    call.deadline,
+                    Some(&kind.published().source),
+                    kind.execute(&call, change),
+                )
                 .await;
             answer::outcome(kind.published(), &call, &redaction, verb, result)
         };
@@ -79,7 +83,11 @@ impl Service {
             };
             let redaction = Redaction::of(&observe.target.config, &observe.desired.sensitive);
             let result = self
-                .guarded(call.deadline, source_of(kind), kind.observe(&call, observe))
+                .guarded(
+                    call.deadline,
+                    Some(&kind.published().source),
+                    kind.observe(&call, observe),
+                )
                 .await;
             answer::observe_response(kind.published(), &call, &redaction, result)
         };
