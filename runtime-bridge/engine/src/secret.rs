@@ -356,10 +356,13 @@ mod tests {
                 let Some(lines) = lines else {
                     return std::future::pending().await;
                 };
-                let lines = stream::unfold(lines, async move |mut lines| {
-                    let line = lines.recv().await?;
-                    Some((frame(line), lines))
-                });
+                let lines = stream::unfold(
+                    lines,
+                    move |mut lines: mpsc::UnboundedReceiver<Value>| async move {
+                        let line = lines.recv().await?;
+                        Some((frame(line), lines))
+                    },
+                );
                 Ok(Response::new(StreamBody::new(lines.boxed())))
             }
         });

@@ -237,16 +237,12 @@ mod tests {
                 let body = request.into_body().collect().await.expect("a body").to_bytes();
                 let review: Value = serde_json::from_slice(&body).expect("JSON");
                 let spec = &review["spec"];
-                let status = match review["kind"].as_str() {
-                    Some("TokenReview") => {
-                        let is_known =
-                            ["reader", "other"].contains(&spec["token"].as_str().unwrap_or_default());
-                        json!({ "authenticated": is_known, "user": { "username": spec["token"] } })
-                    }
-                    _ => {
-                        let wanted = json!({ "path": "/debug/state", "verb": "get" });
-                        json!({ "allowed": spec["user"] == "reader" && spec["nonResourceAttributes"] == wanted })
-                    }
+                let status = if review["kind"] == "TokenReview" {
+                    let is_known = ["reader", "other"].contains(&spec["token"].as_str().unwrap_or_default());
+                    json!({ "authenticated": is_known, "user": { "username": spec["token"] } })
+                } else {
+                    let wanted = json!({ "path": "/debug/state", "verb": "get" });
+                    json!({ "allowed": spec["user"] == "reader" && spec["nonResourceAttributes"] == wanted })
                 };
                 let answer = json!({ "status": status }).to_string();
                 Ok::<_, Infallible>(http::Response::new(kube::client::Body::from(answer.into_bytes())))

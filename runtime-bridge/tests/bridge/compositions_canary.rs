@@ -66,7 +66,10 @@ fn mine() -> Value {
 async fn objects(cluster: &Cluster) -> Vec<(String, String)> {
     let discovery = Discovery::new(cluster.client.clone()).run().await.unwrap();
     let mut all = Vec::new();
-    for (resource, capabilities) in discovery.groups().flat_map(|group| group.recommended_resources()) {
+    for (resource, capabilities) in discovery
+        .groups()
+        .flat_map(kube::discovery::ApiGroup::recommended_resources)
+    {
         if resource.kind == "Secret" || !capabilities.supports_operation(verbs::LIST) {
             continue;
         }

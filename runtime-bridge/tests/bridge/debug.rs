@@ -34,7 +34,7 @@ async fn token_of(cluster: &Cluster, name: &str) -> String {
 
 #[tokio::test]
 async fn a_token_opens_debug_if_its_user_may_get_the_path() {
-    let cluster = Cluster::start().await;
+    let mut cluster = Cluster::start().await;
     for manifests in MANIFESTS {
         apply_manifests(&cluster, manifests).await;
     }

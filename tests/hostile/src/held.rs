@@ -50,6 +50,7 @@ impl Held {
     ///
     /// # Panics
     /// If it is larger than gRPC can say.
+    #[must_use]
     pub fn sending(self, message: &[u8]) -> Self {
         let size = u32::try_from(message.len()).expect("a message of less than 4 GiB");
         let framed = [&[0], &size.to_be_bytes()[..], message].concat();

@@ -32,10 +32,10 @@ impl Everything {
     }
 }
 
-fn document(json: &Value) -> Option<Document> {
-    Some(Document {
+fn document(json: &Value) -> Document {
+    Document {
         json: json.to_string(),
-    })
+    }
 }
 
 #[tonic::async_trait]
@@ -70,14 +70,16 @@ impl Attack for Everything {
         let observation = match said % 5 {
             // As much as an answer may have.
             0 => Observation {
-                parameters: document(&json!({ "many": vec![said; 30_000], "long": "x".repeat(3 << 20) })),
+                parameters: Some(document(
+                    &json!({ "many": vec![said; 30_000], "long": "x".repeat(3 << 20) }),
+                )),
                 ..Observation::default()
             },
             // Texts in which all sensitive values are sought, and which the API server is to store.
             1 => {
                 let texts: Vec<String> = (0..30_000).map(|at| format!("value-of-{at}-{said}")).collect();
                 Observation {
-                    status: document(&json!({ "texts": texts, "password": CANARY })),
+                    status: Some(document(&json!({ "texts": texts, "password": CANARY }))),
                     ..Observation::default()
                 }
             }

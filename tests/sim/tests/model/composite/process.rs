@@ -58,6 +58,10 @@ enum Late {
 pub type Function = fn(&RunRequest) -> DesiredState;
 
 /// The world around processes, and the one that runs now.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "switches that tests turn one by one"
+)]
 pub struct World {
     pub api: Api,
     pub now: Timestamp,
