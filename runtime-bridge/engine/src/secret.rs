@@ -349,10 +349,8 @@ mod tests {
                     let all = stream::once(async move { frame(secret) });
                     return Ok::<_, Infallible>(Response::new(StreamBody::new(all.boxed())));
                 }
-                let lines = lines
-                    .lock()
-                    .take()
-                    .filter(|_| request.uri().path().ends_with("/secrets"));
+                let is_watch = request.uri().path().ends_with("/secrets");
+                let lines = if is_watch { lines.lock().take() } else { None };
                 let Some(lines) = lines else {
                     return std::future::pending().await;
                 };

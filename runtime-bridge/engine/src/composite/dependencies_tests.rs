@@ -15,7 +15,7 @@ fn api(kind: &str, namespaced: bool) -> Arc<ApiType> {
     })
 }
 
-fn object(api: &Arc<ApiType>, metadata: Value, spec: &Value) -> Arc<Object> {
+fn object(api: &Arc<ApiType>, metadata: &Value, spec: &Value) -> Arc<Object> {
     let mut json = json!({"metadata": metadata, "spec": spec});
     json["metadata"]["uid"] = json["metadata"]["name"].clone();
     json["metadata"]["resourceVersion"] = "1".into();
@@ -32,7 +32,7 @@ fn store(requires: &Value) -> (Arc<Store>, RegisteredEdges) {
         "name": "app", "namespace": "team", "annotations": {names::REQUIRES: requires.to_string()},
     });
     let spec = json!({"crossplane": {"compositionRef": {"name": "apps"}}});
-    store.observe_read(object(&composites, metadata, &spec));
+    store.observe_read(object(&composites, &metadata, &spec));
     (store, registered)
 }
 
@@ -59,12 +59,12 @@ fn entry(matching: &Value) -> Value {
 
 fn thing(namespace: &str, name: &str) -> Arc<Object> {
     let metadata = json!({"name": name, "namespace": namespace, "labels": {"tier": "gold"}});
-    object(&api("Thing", true), metadata, &Value::Null)
+    object(&api("Thing", true), &metadata, &Value::Null)
 }
 
 fn cluster_thing(name: &str) -> Arc<Object> {
     let metadata = json!({"name": name, "labels": {"tier": "gold"}});
-    object(&api("Thing", false), metadata, &Value::Null)
+    object(&api("Thing", false), &metadata, &Value::Null)
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn of_kinds_alone_each_object_is_followed() {
     assert!(wakes(&requires, cluster_thing("a")));
     let other = object(
         &api("Other", true),
-        json!({"name": "a", "namespace": "team"}),
+        &json!({"name": "a", "namespace": "team"}),
         &Value::Null,
     );
     assert!(!wakes(&requires, other));

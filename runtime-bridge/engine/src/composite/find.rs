@@ -10,7 +10,7 @@ use bridge_core::{
 use futures::{StreamExt, stream};
 use serde_json::Value;
 
-use super::{objects::live, shared::CompositeShared};
+use super::{live::live, shared::CompositeShared};
 use crate::{
     api_error::ApiError,
     object::{ApiType, Key, Object},

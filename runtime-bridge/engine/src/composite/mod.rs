@@ -8,6 +8,7 @@ mod controller;
 mod dependencies;
 mod find;
 mod library;
+mod live;
 mod objects;
 mod pass;
 mod reconciler;
@@ -19,6 +20,7 @@ mod secret_users;
 mod shared;
 
 pub(crate) use find::{Finder, key_of};
-pub(crate) use objects::{GuardedApply, failure, live};
+pub(crate) use live::live;
+pub(crate) use objects::{GuardedApply, failure};
 pub use reconciler::CompositeReconciler;
 pub use shared::{CompositeOptions, CompositeShared};

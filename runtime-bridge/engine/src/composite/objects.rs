@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::{
     find::{Finder, key_of},
+    live::live,
     reconciler::CompositeReconciler,
 };
 use crate::{
     api_error::ApiError,
     metrics::Metrics,
     object::{ApiType, Key, Object},
-    shell::too_deep,
     write::{Apply, Deleted, Deletion as Delete, Propagation, Release, Writer},
 };
 
@@ -184,19 +184,6 @@ impl GuardedApply<'_> {
         };
         writer.apply(apply).await
     }
-}
-
-/// What the core is shown of an object.
-///
-/// # Errors
-/// It is nested too deeply: what it says is not known.
-pub(crate) fn live(object: &Object) -> Result<LiveObject, ApiError> {
-    if !object.is_readable() {
-        return Err(ApiError::Unusable(too_deep(object)));
-    }
-    Ok(LiveObject {
-        object: object.to_value(),
-    })
 }
 
 fn not_served(kind: &str, api_version: &str) -> WriteFailure {

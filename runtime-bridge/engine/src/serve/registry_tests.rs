@@ -32,7 +32,7 @@ impl KindSource for Source {
         let mut kinds = self.0.clone();
         Box::pin(async move {
             if kinds.changed().await.is_err() {
-                pending().await
+                pending::<()>().await;
             }
         })
     }

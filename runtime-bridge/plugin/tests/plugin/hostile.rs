@@ -401,7 +401,7 @@ async fn calls_that_fail_cause_no_handshake_each() {
         ..Script::default()
     });
     let mut options = fake.options();
-    options.check_every = std::time::Duration::from_secs(3600);
+    options.check_every = std::time::Duration::from_hours(1);
     let (plugin, supervision) = Plugin::connect(options).await.unwrap();
     let stop = CancellationToken::new();
     let supervised = tokio::spawn(supervision.run(stop.clone()));
