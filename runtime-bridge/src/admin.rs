@@ -5,7 +5,7 @@ mod connections;
 
 use std::{
     io,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::Arc,
     time::Duration,
 };
@@ -135,7 +135,7 @@ fn routes(bridge: Arc<dyn Introspect>, debug: DebugAccess) -> impl Fn(SocketAddr
         get(object),
     );
     move |from: SocketAddr| {
-        let is_local = from.ip().to_canonical().is_loopback();
+        let is_local = is_local(from.ip());
         let routes = match (&debug, is_local) {
             (DebugAccess::Loopback, true) => probed.clone().merge(asked.clone()),
             (DebugAccess::Loopback, false) => probed.clone().route("/debug/{*path}", get(forbidden)),
@@ -149,6 +149,11 @@ fn routes(bridge: Arc<dyn Introspect>, debug: DebugAccess) -> impl Fn(SocketAddr
         };
         routes.with_state(Arc::clone(&bridge))
     }
+}
+
+/// The proxy of a service mesh delivers what comes over the network from another address of 127.0.0.0/8.
+fn is_local(address: IpAddr) -> bool {
+    [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)].contains(&address.to_canonical())
 }
 
 async fn forbidden() -> Response {
@@ -275,7 +280,7 @@ mod tests {
             for local in ["127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
                 assert_eq!(asked(local).await, 200, "{local}");
             }
-            for remote in ["10.0.0.7:1", "[::ffff:10.0.0.7]:1", "[fd00::7]:1"] {
+            for remote in ["10.0.0.7:1", "[::ffff:10.0.0.7]:1", "[fd00::7]:1", "127.0.0.6:1"] {
                 assert_eq!(
                     asked(remote).await,
                     if is_authorized { 401 } else { 403 },

@@ -1,7 +1,7 @@
 //! How large what a plugin says may be. What is over its limit is a failure of that answer, kind or plugin, which names the field; texts for people
 //! are cut instead. Every number of the contract's limits stands here.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use serde_json::Value;
 
@@ -147,24 +147,32 @@ pub const ALL: &[Row] = &[
 /// A text for people: what is too long is cut, and what a terminal would obey is replaced.
 #[must_use]
 pub fn cut(text: String) -> String {
-    let is_fine = |letter: char| !letter.is_control() || letter == '\n' || letter == '\t';
-    let text = if text.chars().all(is_fine) {
-        text
-    } else {
-        let shown = |letter: char| {
-            if is_fine(letter) {
-                letter
-            } else {
-                char::REPLACEMENT_CHARACTER
-            }
-        };
-        text.chars().map(shown).collect()
+    let text = match printable(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(printable) => printable,
     };
     if text.len() <= TEXT {
         return text;
     }
     let end = text.floor_char_boundary(TEXT - '…'.len_utf8());
     format!("{}…", &text[..end])
+}
+
+/// The same text; what a terminal would obey is replaced.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_fine = |letter: char| !letter.is_control() || letter == '\n' || letter == '\t';
+    if text.chars().all(is_fine) {
+        return Cow::Borrowed(text);
+    }
+    let shown = |letter: char| {
+        if is_fine(letter) {
+            letter
+        } else {
+            char::REPLACEMENT_CHARACTER
+        }
+    };
+    Cow::Owned(text.chars().map(shown).collect())
 }
 
 /// How many values a JSON text holds at least, without parsing it. Exact where it is well formed and no list or object is empty.

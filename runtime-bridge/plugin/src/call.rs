@@ -170,14 +170,18 @@ impl Plugin {
                 Some(&call.target),
                 request,
                 call.deadline,
-                |answer| answer::outcome(answer, call, self.kind(&call.target).as_deref()),
+                |answer| {
+                    let outcome = answer::outcome(answer, call, self.kind(&call.target).as_deref());
+                    outcome.map(|outcome| secrets.hide_in_answer(outcome))
+                },
                 |request| send(client, request),
             )
             .await;
-        secrets.hide_in(answer)
+        answer.map_err(|error| secrets.hide_in_error(error))
     }
 
-    /// One call, reported to the observer: sent only before its deadline, its answer checked.
+    /// One call, reported to the observer: sent only before its deadline, its answer checked. `check` takes the secrets out, too, as the observer keeps
+    /// some words of an answer.
     async fn call<Q, A, T, F>(
         &self,
         method: &'static str,
@@ -255,11 +259,14 @@ impl External for Plugin {
                 Some(target),
                 request,
                 deadline,
-                |answer| answer::observed(answer, self.kind(target).as_deref()),
+                |answer| {
+                    let observed = answer::observed(answer, self.kind(target).as_deref());
+                    observed.map(|observed| secrets.hide_in_answer(observed))
+                },
                 |request| async move { client.observe(request).await },
             )
             .await;
-        secrets.hide_in(result)
+        result.map_err(|error| secrets.hide_in_error(error))
     }
 
     async fn execute(&self, call: &Call) -> Answer {
@@ -326,10 +333,10 @@ impl External for Plugin {
                 None,
                 request,
                 deadline,
-                answer::config_checked,
+                |answer| answer::config_checked(answer).map(|verdict| secrets.hide_in_answer(verdict)),
                 |request| async move { client.check_config(request).await },
             )
             .await;
-        secrets.hide_in(verdict)
+        verdict.map_err(|error| secrets.hide_in_error(error))
     }
 }

@@ -143,7 +143,9 @@ fn token(headers: &HeaderMap) -> Option<&str> {
         value
             .to_str()
             .ok()
-            .and_then(|value| value.strip_prefix("Bearer "))
+            .and_then(|value| value.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map(|(_, token)| token.trim_start())
             .unwrap_or_default(),
     )
 }
@@ -282,6 +284,7 @@ mod tests {
             (true, None, 200),
             (false, None, 401),
             (false, Some("Bearer reader"), 200),
+            (false, Some("bearer reader"), 200),
             (false, Some("Bearer other"), 403),
             (false, Some("Bearer nobody"), 401),
             (false, Some("Bearer "), 401),

@@ -37,46 +37,45 @@ impl<'a> SentSecrets<'a> {
         Self { config, desired }
     }
 
-    /// The same answer or error, its texts without the values.
-    pub fn hide_in<T: Texts>(&self, result: Result<T, CallError>) -> Result<T, CallError> {
+    /// The same answer, its texts without the values.
+    pub fn hide_in_answer<T: Texts>(&self, mut answer: T) -> T {
         // Most answers have no text.
         let forms = LazyCell::new(|| self.forms());
-        let mut hide = |text: &mut String| {
+        answer.each_text(&mut |text| {
             if !text.is_empty() {
                 forms.hide(text);
             }
-        };
-        match result {
-            Ok(mut answer) => {
-                answer.each_text(&mut hide);
-                answer.each_name(&mut |name| {
-                    if !name.is_empty() && forms.is_in(name) {
-                        let hidden = if name.starts_with('/') {
-                            HIDDEN_PATH
-                        } else {
-                            HIDDEN_NAME
-                        };
-                        hidden.clone_into(name);
-                    }
-                });
-                self.hide_sensitive_in(&mut answer);
-                Ok(answer)
+        });
+        answer.each_name(&mut |name| {
+            if !name.is_empty() && forms.is_in(name) {
+                let hidden = if name.starts_with('/') {
+                    HIDDEN_PATH
+                } else {
+                    HIDDEN_NAME
+                };
+                hidden.clone_into(name);
             }
-            Err(mut error) => {
-                let (CallError::Rejected { message, .. }
-                | CallError::Unreachable { message }
-                | CallError::Unknown { message, .. }) = &mut error;
-                hide(message);
-                Err(error)
-            }
+        });
+        self.hide_sensitive_in(&mut answer);
+        answer
+    }
+
+    /// The same error, its message without the values.
+    pub fn hide_in_error(&self, mut error: CallError) -> CallError {
+        let (CallError::Rejected { message, .. }
+        | CallError::Unreachable { message }
+        | CallError::Unknown { message, .. }) = &mut error;
+        if !message.is_empty() {
+            self.forms().hide(message);
         }
+        error
     }
 
     /// What is published as data shows no sensitive value of the object. Credentials may stand there: an account, a project or a subscription is one
     /// of them in many clouds, and a part of every id.
     fn hide_sensitive_in<T: Texts>(&self, answer: &mut T) {
         if self.sensitive().next().is_some() {
-            let forms = LazyCell::new(|| Forms::of(self.sensitive(), usize::MAX, SHORTEST_PART));
+            let forms = LazyCell::new(|| Forms::of(self.sensitive(), SHORTEST_PART));
             answer.each_published(&mut |text| {
                 if forms.is_one(text) {
                     HIDDEN.clone_into(text);
@@ -93,7 +92,7 @@ impl<'a> SentSecrets<'a> {
 
     fn forms(&self) -> Forms {
         let values = self.config.credentials.0.values().chain(self.sensitive());
-        Forms::of(values, MOST_STATUS, SHORTEST)
+        Forms::of(values, SHORTEST)
     }
 }
 
@@ -103,7 +102,7 @@ pub struct SentValues(Forms);
 impl SentValues {
     /// Of all of them, but those that are longer than a text can be.
     pub fn of<'a>(values: impl Iterator<Item = &'a Vec<u8>>) -> Self {
-        Self(Forms::of(values, MOST_STATUS, SHORTEST))
+        Self(Forms::of(values, SHORTEST))
     }
 
     /// A text for people, without the values. Of a longer one than any may be, nothing is kept that could be the beginning of a value.

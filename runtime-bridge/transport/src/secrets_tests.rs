@@ -21,8 +21,8 @@ fn hidden(config: &Config, text: &str) -> String {
         code: "INTERNAL".to_owned(),
         message: text.to_owned(),
     };
-    match SentSecrets::of(config, None).hide_in(Err::<ObserveResult, _>(error)) {
-        Err(CallError::Unknown { message, .. }) => message,
+    match SentSecrets::of(config, None).hide_in_error(error) {
+        CallError::Unknown { message, .. } => message,
         other => panic!("{other:?}"),
     }
 }
@@ -49,6 +49,22 @@ fn a_value_is_hidden_in_every_form_that_a_text_may_have() {
 }
 
 #[test]
+fn a_key_with_windows_line_ends_is_hidden_in_a_text_that_was_cut() {
+    let key = format!("-----BEGIN PRIVATE KEY-----\r\n{}\r\n", "MIIEvQ".repeat(1000));
+    let text = hidden(&sent(&[&key]), &bridge_core::limits::cut(format!("no: {key}")));
+    assert_eq!(text, "no: [redacted]…");
+}
+
+#[test]
+fn a_value_that_is_longer_than_any_text_is_hidden() {
+    let value = "0123456789abcdef".repeat(2000);
+    assert_eq!(
+        hidden(&sent(&[&value]), &format!("no: {value}")),
+        "no: [redacted]"
+    );
+}
+
+#[test]
 fn of_two_values_the_longer_one_goes_first_and_short_ones_stay() {
     let secrets = sent(&["canary", "canary-long", "eu"]);
     assert_eq!(
@@ -70,8 +86,8 @@ fn published(value: &str, texts: &[&str]) -> Vec<String> {
         ..Observation::default()
     };
     let sent = SentSecrets::of(&config, Some(&desired));
-    let hidden = sent.hide_in(Ok(ObserveResult::Found(Box::new(observation))));
-    let Ok(ObserveResult::Found(observation)) = hidden else {
+    let hidden = sent.hide_in_answer(ObserveResult::Found(Box::new(observation)));
+    let ObserveResult::Found(observation) = hidden else {
         panic!("{hidden:?}");
     };
     let texts = observation.status.expect("a status")["texts"].clone();
@@ -115,8 +131,8 @@ fn names_with_a_value_in_them_are_replaced_whole() {
         existing_external_name: String::new(),
     };
     let config = sent(&["canary"]);
-    let answer = SentSecrets::of(&config, None).hide_in(Ok(ObserveResult::Failed(failure)));
-    let Ok(ObserveResult::Failed(failure)) = answer else {
+    let answer = SentSecrets::of(&config, None).hide_in_answer(ObserveResult::Failed(failure));
+    let ObserveResult::Failed(failure) = answer else {
         panic!("{answer:?}");
     };
     assert_eq!(failure.reason, "Redacted");
@@ -146,13 +162,13 @@ fn ten_thousand_values_are_sought_in_one_walk() {
     };
     let sent = SentSecrets::of(&config, Some(&desired));
     let began = std::time::Instant::now();
-    let hidden = sent.hide_in(Ok(ObserveResult::Found(Box::new(observation))));
+    let hidden = sent.hide_in_answer(ObserveResult::Found(Box::new(observation)));
     assert!(
         began.elapsed() < std::time::Duration::from_secs(20),
         "{:?}",
         began.elapsed()
     );
-    let Ok(ObserveResult::Found(observation)) = hidden else {
+    let ObserveResult::Found(observation) = hidden else {
         panic!("{hidden:?}");
     };
     assert_eq!(observation.status.expect("a status")["value"], "[redacted]");

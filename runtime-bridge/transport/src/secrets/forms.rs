@@ -5,6 +5,7 @@ use base64::{
     Engine,
     engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD},
 };
+use bridge_core::limits;
 use serde_json::Value;
 
 /// Shorter values occur in texts by chance, and are no secrets that withstand guessing.
@@ -25,10 +26,10 @@ pub(super) struct Forms {
 }
 
 impl Forms {
-    /// Of all values of at most `longest` bytes. Those of less than `shortest_part` are not sought within texts.
-    pub fn of<'a>(values: impl Iterator<Item = &'a Vec<u8>>, longest: usize, shortest_part: usize) -> Self {
+    /// Of all values. Those of less than `shortest_part` bytes are not sought within texts.
+    pub fn of<'a>(values: impl Iterator<Item = &'a Vec<u8>>, shortest_part: usize) -> Self {
         let mut forms: Vec<String> = values
-            .filter(|value| (SHORTEST..=longest).contains(&value.len()))
+            .filter(|value| value.len() >= SHORTEST)
             .flat_map(|value| forms(value))
             .collect();
         forms.sort_unstable();
@@ -115,17 +116,24 @@ fn forms(value: &[u8]) -> Vec<String> {
         let trimmed = text.trim();
         forms.extend([
             text.to_owned(),
+            as_cut(text),
             quoted.trim_matches('"').to_owned(),
             url_encoded(text.as_bytes(), "%20"),
             url_encoded(text.as_bytes(), "+"),
         ]);
         if trimmed.len() >= SHORTEST && trimmed != text {
             forms.push(trimmed.to_owned());
+            forms.push(as_cut(trimmed));
             forms.push(STANDARD.encode(trimmed));
             forms.push(url_encoded(trimmed.as_bytes(), "%20"));
         }
     }
     forms
+}
+
+/// As a text of the contract is shown: what comes in is cut before values are sought in it. A key with CRLF is one that was written on Windows.
+fn as_cut(value: &str) -> String {
+    limits::printable(value).into_owned()
 }
 
 fn url_encoded(value: &[u8], space: &str) -> String {
