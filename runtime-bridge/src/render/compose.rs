@@ -185,6 +185,7 @@ impl Course {
             required: BTreeMap::new(),
             secrets: BTreeMap::new(),
             secrets_watched: true,
+            unlisted_secrets: None,
             connection_keys: Arc::default(),
             in_use: InUse::default(),
             is_unwatched: false,

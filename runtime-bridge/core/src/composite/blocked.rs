@@ -56,7 +56,7 @@ fn say_blocked(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) 
         return;
     };
     let stalls = movement.since + STALL;
-    let unlisted = unlisted(of, remaining);
+    let unlisted = unlisted(of, remaining).or_else(|| unlisted_secret(of, remaining));
     if unlisted.is_some() && now < stalls {
         // Mostly a matter of a moment, in which nothing else is known to hold it.
         hindrance.wake = Some(stalls);
@@ -91,7 +91,8 @@ fn blocked_event(reason: DeletionReason, message: &str) -> Event {
 
 fn say_overdue(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) {
     let xr = &of.snapshot.xr;
-    let is_waited_for = !remaining.is_empty() || of.memory.failed_secret_deletion.is_some();
+    let is_waited_for =
+        !remaining.is_empty() || of.memory.failed_secret_deletion.is_some() || unlisted_secrets(of).is_some();
     let Some(since) = xr.deletion_time().filter(|_| is_waited_for) else {
         return;
     };
@@ -138,6 +139,28 @@ fn unlisted(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
     Some(Blocker {
         reason: DeletionReason::Unreachable,
         message: format!("{kept} is not deleted, as {}", protection::unlisted(why)),
+    })
+}
+
+/// Why it is not known which Secrets it composed, unless all is let go.
+pub(super) fn unlisted_secrets<'a>(of: &Context<'a>) -> Option<&'a str> {
+    let why = of.snapshot.unlisted_secrets.as_deref()?;
+    (!rules::is_released(&of.snapshot.xr, "")).then_some(why)
+}
+
+/// Usages, or Secrets, must be listed before it goes on.
+pub(super) fn waits_for_a_list(of: &Context, remaining: &[ObjectId]) -> bool {
+    unlisted(of, remaining).is_some() || unlisted_secret(of, remaining).is_some()
+}
+
+/// Nothing else is left, and one that no reference names may be.
+fn unlisted_secret(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
+    let why = unlisted_secrets(of).filter(|_| remaining.is_empty())?;
+    let xr = &of.snapshot.xr;
+    let release = to_release(xr, &format!("all/{}", xr.uid()));
+    Some(Blocker {
+        reason: DeletionReason::Unreachable,
+        message: format!("Secrets cannot be listed: {why}. One that it composed may be left{release}"),
     })
 }
 

@@ -74,6 +74,7 @@ impl Machine for CompositeMachine {
         snapshot.required = additions.required;
         snapshot.secrets = additions.secrets;
         snapshot.secrets_watched = additions.secrets_watched;
+        snapshot.unlisted_secrets = additions.unlisted_secrets;
         snapshot.in_use = additions.in_use;
         snapshot.is_unwatched = additions.is_unwatched;
         snapshot.now = additions.now;
@@ -171,6 +172,8 @@ pub struct Additions {
     pub secrets: super::SecretVersions,
     /// Secrets are watched: of one without a version there is none.
     pub secrets_watched: bool,
+    /// Why the list of Secrets is not complete.
+    pub unlisted_secrets: Option<String>,
     /// What of all that is in use.
     pub in_use: super::snapshot::InUse,
     /// Some object that counts is of a kind that is not watched now.

@@ -160,6 +160,9 @@ impl CompositeMemory {
         }
         self.failures.clear();
         self.failed_deletions.clear();
+        if let Some(failed) = &mut self.failed_secret_deletion {
+            failed.retry_at = Timestamp::MIN;
+        }
         self.failed_reads.clear();
         self.failed_runs = 0;
         self.rejected_status = None;

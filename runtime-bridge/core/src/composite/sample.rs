@@ -58,6 +58,7 @@ pub(super) fn snapshot(scope: Scope, annotations: &Value, status: &Value) -> Sna
         required: BTreeMap::new(),
         secrets: BTreeMap::new(),
         secrets_watched: true,
+        unlisted_secrets: None,
         connection_keys: Arc::new(BTreeSet::new()),
         in_use: InUse::default(),
         is_unwatched: false,

@@ -53,6 +53,7 @@ fn snapshot(release: &str, second: u32) -> Snapshot {
         required: BTreeMap::new(),
         secrets: BTreeMap::new(),
         secrets_watched: true,
+        unlisted_secrets: None,
         connection_keys: Arc::new(BTreeSet::new()),
         in_use: InUse::default(),
         is_unwatched: false,

@@ -37,6 +37,8 @@ pub struct Snapshot {
     pub secrets: SecretVersions,
     /// Secrets are watched: of one without a version there is none.
     pub secrets_watched: bool,
+    /// Why the list of Secrets is not complete: one that no reference names may be unknown. `None`: it is, or may not be read.
+    pub unlisted_secrets: Option<String>,
     /// Keys of its connection Secret that its definition lets out; empty: all.
     pub connection_keys: Arc<BTreeSet<String>>,
     /// What of all that is in use.

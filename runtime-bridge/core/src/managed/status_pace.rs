@@ -25,7 +25,8 @@ impl StatusPace {
     /// When the next such write may come; `None`: now.
     pub(super) fn not_before(&self, now: Timestamp) -> Option<Timestamp> {
         let used = self.left_over(now)?;
-        (used.writes >= AT_ONCE).then(|| used.since + ONE_MORE)
+        // A clock that was set back holds nothing for longer.
+        (used.writes >= AT_ONCE).then(|| used.since.min(now) + ONE_MORE)
     }
 
     /// One of them begins, if it is one.

@@ -42,6 +42,7 @@ impl CompositeReconciler {
             required: BTreeMap::new(),
             secrets: BTreeMap::new(),
             secrets_watched: false,
+            unlisted_secrets: None,
             connection_keys: self.connection_keys(),
             in_use: InUse::default(),
             is_unwatched: false,
@@ -113,7 +114,13 @@ impl CompositeReconciler {
             let found = finder.found_cached(&selector);
             required.insert(Lookup::Resources(selector), found.map(|found| found.digest()));
         }
-        for (selector, found) in self.schemas(&user, &snapshot.run).await {
+        // To take down, no schema is needed.
+        let run = if snapshot.xr.is_deleting() {
+            &RunState::None
+        } else {
+            &snapshot.run
+        };
+        for (selector, found) in self.schemas(&user, run).await {
             is_unwatched |= found.is_err();
             required.insert(Lookup::Schema(selector), found);
         }
@@ -121,6 +128,10 @@ impl CompositeReconciler {
             in_use: self.in_use(snapshot, &seen),
             seen,
             secrets_watched: watch == WatchState::Live,
+            unlisted_secrets: match watch {
+                WatchState::Syncing(why) => Some(why),
+                _ => None,
+            },
             secrets,
             required,
             is_unwatched,

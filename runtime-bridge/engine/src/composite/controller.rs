@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bridge_core::{composite::reports_deletion, queue::Priority};
+use bridge_core::queue::Priority;
 use serde_json::{Value, json};
 
 use super::{dependencies, library, pass, reconciler::CompositeReconciler, shared::CompositeShared};
@@ -68,14 +68,7 @@ impl Reconcile for QueuedReconciler {
         // What this process has not read yet is no news for the status. To take down, no composition is needed.
         let is_read = object.is_deleting() || of.shared.has_read_all();
         // What is in use is known only once all usages are. Before, nothing is deleted; that is reported of what is to be.
-        let is_to_be_said = || object.is_deleting() && !reports_deletion(&object.to_value());
-        // Nor does it go before it is known which Secrets it composed: of one without a reference only the list tells.
-        let are_secrets_listed = || !matches!(of.shared.secrets.state(), WatchState::Syncing(_));
-        let may_begin = if object.is_deleting() {
-            are_secrets_listed() || is_to_be_said()
-        } else {
-            are_usages_known(&of.shared.watches)
-        };
+        let may_begin = object.is_deleting() || are_usages_known(&of.shared.watches);
         if !is_read || !may_begin {
             return Next::busy(now() + NOT_YET, request.priority);
         }

@@ -15,7 +15,7 @@ use bridge_core::{
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::timeout};
 
 use super::schema;
 use crate::{
@@ -41,6 +41,9 @@ const PUBLISHED_AFTER: [Duration; 7] = [
     Duration::from_secs(8),
     Duration::from_secs(16),
 ];
+
+/// All are compared at least so often.
+const COMPARED_AGAIN: Duration = Duration::from_mins(10);
 
 /// What could not be read is read again after this.
 const AGAIN: Duration = Duration::from_secs(5);
@@ -198,7 +201,8 @@ impl Schemas {
         mut served: watch::Receiver<u64>,
         dispatcher: Arc<Dispatcher>,
     ) {
-        while served.changed().await.is_ok() {
+        // What is published without a change of what is served, as by another version of an aggregated API server, is found in time, too.
+        while !matches!(timeout(COMPARED_AGAIN, served.changed()).await, Ok(Err(_))) {
             let mut pauses = PUBLISHED_AFTER.iter();
             while let Some(pause) = pauses.next() {
                 tokio::select! {

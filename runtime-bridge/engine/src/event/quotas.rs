@@ -55,7 +55,8 @@ impl Quotas {
             left: AT_ONCE,
             since: now,
         };
-        if !self.buckets.entry(owner.clone()).or_insert(full).takes_one(now) {
+        // What is no plugin's has many authors: each of its objects has its own quota.
+        if owner.is_some() && !self.buckets.entry(owner.clone()).or_insert(full).takes_one(now) {
             return Err("too_many_of_owner");
         }
         *self.waiting.entry(owner.clone()).or_default() += 1;
@@ -77,10 +78,13 @@ impl Quotas {
 impl Bucket {
     fn takes_one(&mut self, now: Timestamp) -> bool {
         let gained = now.duration_since(self.since).as_millis() / ONE_MORE.as_millis();
-        let gained = u32::try_from(gained.max(0)).unwrap_or(u32::MAX);
-        if gained > 0 {
-            self.left = self.left.saturating_add(gained).min(AT_ONCE);
+        if gained >= i128::from(AT_ONCE) {
+            self.left = AT_ONCE;
             self.since = now;
+        } else if let Ok(gained @ 1..) = u32::try_from(gained) {
+            self.left = self.left.saturating_add(gained).min(AT_ONCE);
+            // What is left of the time counts for the next one.
+            self.since += ONE_MORE * i32::try_from(gained).unwrap_or(i32::MAX);
         }
         let has_one = self.left > 0;
         self.left = self.left.saturating_sub(1);

@@ -10,8 +10,12 @@ use bridge_core::{
 };
 
 use crate::{
-    api_error::ApiError, composite::CompositeShared, object::Object, reconcile::Next, write::Writer,
+    api_error::ApiError, composite::CompositeShared, event::EventType, object::Object, reconcile::Next,
+    write::Writer,
 };
+
+/// The source of the event.
+const SOURCE: &str = "crossbridge";
 
 /// A write that failed is tried again after this.
 const AGAIN: std::time::Duration = std::time::Duration::from_secs(5);
@@ -69,7 +73,12 @@ async fn write(
     let before = object.status_value();
     if object.status().is_some() && before.is_null() {
         // It is the status that cannot be read, and none is written over it.
-        tracing::warn!(object = %object.key(), "{}", too_deep(object));
+        let message = too_deep(object);
+        tracing::warn!(object = %object.key(), message);
+        let reason = ConditionReason::ReconcileError.as_str();
+        shared
+            .events
+            .record_as(SOURCE, object, EventType::Warning, reason, &message);
         return Ok(());
     }
     let (type_, reason): (_, Reason) = match said {

@@ -134,7 +134,10 @@ pub(in super::super) fn wait(of: &Facts) -> Flow {
         || of.snapshot.in_use.is_some();
     let unseen = is_unseen.then(|| now + LOOK_AGAIN);
     let stalls = blocked::stalls(of);
-    let usages = of.snapshot.unknown_usages.as_ref().map(|_| {
+    // Of what is being deleted already no usage matters any more.
+    let is_kept = of.ours().is_some_and(|xr| !xr.is_deleting());
+    let usages = of.snapshot.unknown_usages.as_ref().filter(|_| is_kept);
+    let usages = usages.map(|_| {
         // What takes longer is reported, and no matter of a moment.
         let is_reported = stalls.is_some_and(|at| at <= now);
         now + if is_reported { LOOK_AGAIN } else { USAGES_AGAIN }

@@ -19,8 +19,8 @@ use crate::{reasons::ConditionReason, rule::Rule};
 
 /// What is not known, or not watched, is looked at again after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// Usages are read within a moment.
-const USAGES_AGAIN: Duration = Duration::from_millis(250);
+/// Usages and Secrets are listed within a moment.
+const LISTED_SOON: Duration = Duration::from_millis(250);
 
 fn is_deleting(of: &Context) -> bool {
     of.snapshot.xr.is_deleting()
@@ -139,7 +139,7 @@ fn due_secret(of: &Context) -> Option<SecretName> {
 }
 
 pub(in super::super) fn remove_finalizer(of: &Context) -> Flow {
-    if !is_over(of) || due_secret(of).is_some() {
+    if !is_over(of) || due_secret(of).is_some() || blocked::unlisted_secrets(of).is_some() {
         return NEXT;
     }
     act(Action::RemoveFinalizer)
@@ -178,15 +178,15 @@ pub(in super::super) fn wait(of: &Context) -> Flow {
     let is_unseen = is_unknown || of.snapshot.is_unwatched || is_in_use;
     let unknown = is_unseen.then(|| of.snapshot.now + LOOK_AGAIN);
     let hindrance = blocked::hindrance(of, &remaining(of));
-    let usages = of.snapshot.in_use.unknown.as_ref().map(|_| {
+    let listed = blocked::waits_for_a_list(of, &remaining(of)).then(|| {
         // What takes longer is reported, and no matter of a moment.
         let is_reported = hindrance.blocked.as_ref().is_some_and(|blocked| blocked.value);
-        of.snapshot.now + if is_reported { LOOK_AGAIN } else { USAGES_AGAIN }
+        of.snapshot.now + if is_reported { LOOK_AGAIN } else { LISTED_SOON }
     });
     let all = ends
         .chain(retries)
         .chain(reads)
-        .chain([unknown, usages, hindrance.wake]);
+        .chain([unknown, listed, hindrance.wake]);
     let wake = all.flatten().filter(|at| *at > of.snapshot.now).min();
     let report = Report {
         blocked: hindrance.blocked,

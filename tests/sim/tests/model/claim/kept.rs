@@ -161,26 +161,23 @@ fn of_a_composite_resource_in_use_nothing_is_deleted_until_nothing_uses_it() {
     act(&mut world, Step::Create(1));
     world.settle().unwrap();
     let name = claim(&world, SHOP).unwrap().composite().unwrap().to_owned();
-    world.api.edit_xr(&name, |xr| {
-        xr["metadata"]["labels"]["crossplane.io/in-use"] = json!("true");
-    });
+    world.used_by = Some("ClusterUsage keep: why");
     act(&mut world, Step::Delete);
+    let since = world.time();
     world.settle().unwrap();
     assert!(world.api.xrs[&name]["metadata"]["deletionTimestamp"].is_null());
-    let (reason, message) = condition(&claim(&world, SHOP).unwrap(), "Ready");
+    let of = |kind| condition(&claim(&world, SHOP).unwrap(), kind);
     assert_eq!(
-        (reason.as_str(), message.as_str()),
+        of("Ready"),
         (
-            "Deleting",
-            &*format!(
-                "composite resource {name:?} is in use: it is deleted once no usage of it is left. If there is none, take the label off: \
-                 kubectl label XShop.example.org {name} crossplane.io/in-use-"
+            "Deleting".to_owned(),
+            format!(
+                "composite resource {name:?} is in use by ClusterUsage keep: why (being deleted since {since})"
             )
         )
     );
-    world.api.edit_xr(&name, |xr| {
-        xr["metadata"]["labels"]["crossplane.io/in-use"] = json!("false");
-    });
+    assert_eq!(of("DeletionBlocked").0, "InUse");
+    world.used_by = None;
     live(&mut world, &[Step::Delete]).unwrap();
 }
 

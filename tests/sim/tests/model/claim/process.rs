@@ -81,6 +81,8 @@ pub struct World {
     pub then_create: Option<(&'static str, Value)>,
     /// How long the composite resource takes for each of its steps.
     pub composes_within: Duration,
+    /// What uses each composite resource.
+    pub used_by: Option<&'static str>,
 }
 
 impl World {
@@ -103,6 +105,7 @@ impl World {
             hides_composites: 0,
             then_create: None,
             composes_within: Duration::from_millis(50),
+            used_by: None,
         }
     }
 
@@ -367,7 +370,7 @@ impl World {
             name: found.0,
             xr: found.1,
             secrets: None,
-            in_use: None,
+            in_use: self.used_by.map(str::to_owned),
             unknown_usages: None,
             is_unwatched: false,
             now: self.now,
