@@ -333,7 +333,7 @@ impl External for Plugin {
                 None,
                 request,
                 deadline,
-                |answer| answer::config_checked(answer).map(|verdict| secrets.hide_in_answer(verdict)),
+                |answer| Ok(secrets.hide_in_answer(answer::config_checked(answer)?)),
                 |request| async move { client.check_config(request).await },
             )
             .await;

@@ -166,7 +166,7 @@ pub(super) const SECRETS: Target = Target {
             code: "INTERNAL".to_owned(),
             message: text.to_owned(),
         };
-        let Err(CallError::Unknown { message, .. }) = sent.hide_in(Err::<ObserveResult, _>(error)) else {
+        let CallError::Unknown { message, .. } = sent.hide_in_error(error) else {
             return Err(Broken("it is another error".to_owned()));
         };
         let published = Observation {
@@ -176,8 +176,8 @@ pub(super) const SECRETS: Target = Target {
             )])),
             ..Observation::default()
         };
-        let hidden = sent.hide_in(Ok(ObserveResult::Found(Box::new(published))));
-        let Ok(ObserveResult::Found(found)) = hidden else {
+        let hidden = sent.hide_in_answer(ObserveResult::Found(Box::new(published)));
+        let ObserveResult::Found(found) = hidden else {
             return Err(Broken("it is another answer".to_owned()));
         };
         let status = found
@@ -187,12 +187,9 @@ pub(super) const SECRETS: Target = Target {
             .unwrap_or_default();
         // A secret that is a part of what stands in its place cannot be told from that.
         let is_hidden = secret.len() >= 6 && !"[redacted]".contains(secret) && !secret.contains(['[', ']']);
-        // Of a status a short one may be a part, and a message has no room for a long one.
+        // Of a status a short one may be a part.
         let stands = [
-            (
-                message.as_str(),
-                message.contains(secret) && secret.len() <= 16 << 10,
-            ),
+            (message.as_str(), message.contains(secret)),
             (
                 status,
                 status == secret || status.contains(secret) && secret.len() >= SHORTEST_PART,
