@@ -53,7 +53,7 @@ func (a *answerTo) checkObserve(response *pb.ObserveResponse) *check.Violation {
 	if response.GetAbsent().GetExternalName() == "" && a.kind.wire.GetExternalName().GetSource() == pb.ExternalNameSource_EXTERNAL_NAME_SOURCE_DERIVED {
 		return check.New("absent.external_name", "is required where names are derived, and is not set")
 	}
-	return check.UTF8(response.GetAbsent().GetExternalName(), "absent.external_name")
+	return check.Name(response.GetAbsent().GetExternalName(), "absent.external_name")
 }
 
 // outcome is the answer to a call that changes something, or to a poll. The name that was recorded stands in it whatever the result is, and what the
@@ -93,14 +93,18 @@ func (a *answerTo) outcome(ctx context.Context, outcome *pb.Outcome, err error) 
 		Result: &pb.Outcome_Failure{Failure: a.broken(ctx, violation)},
 	}
 	maps.DeleteFunc(salvaged.ConnectionDetails, func(key string, _ []byte) bool { return !a.kind.declares(key) })
+	// Each of these goes alone: it must not cost the name.
+	if check.Name(salvaged.GetCanonicalId(), "canonical_id") != nil {
+		salvaged.CanonicalId = ""
+	}
+	if check.Details(salvaged.GetConnectionDetails(), "connection_details") != nil {
+		salvaged.ConnectionDetails = nil
+	}
 	// A name that contradicts the one that was sent goes with no answer.
 	for _, name := range []string{recorded, ""} {
 		if a.checkOutcome(salvaged) != nil {
 			salvaged.ExternalName = name
 		}
-	}
-	if a.checkOutcome(salvaged) != nil {
-		salvaged.CanonicalId = ""
 	}
 	return salvaged, nil
 }
@@ -127,7 +131,7 @@ func (a *answerTo) correctEffect(outcome *pb.Outcome, recorded string) {
 }
 
 func (a *answerTo) checkOutcome(outcome *pb.Outcome) *check.Violation {
-	violation := check.First(check.UTF8(outcome.GetExternalName(), "external_name"), check.UTF8(outcome.GetCanonicalId(), "canonical_id"),
+	violation := check.First(check.Name(outcome.GetExternalName(), "external_name"), check.Name(outcome.GetCanonicalId(), "canonical_id"),
 		a.name(outcome.GetExternalName(), "external_name"), a.state(outcome.GetProviderState(), "provider_state"),
 		a.connection(outcome.GetConnectionDetails(), "connection_details"), checkWarnings(outcome.GetWarnings(), "warnings"))
 	switch {
@@ -174,12 +178,12 @@ func (a *answerTo) connection(details map[string][]byte, field string) *check.Vi
 			return check.NotAllowed(fmt.Sprintf("%s[%q]", field, key), "the kind declares no such connection key")
 		}
 	}
-	return nil
+	return check.Details(details, field)
 }
 
 func (a *answerTo) operation(operation *pb.Operation, at string) *check.Violation {
 	violation := check.First(check.Required(operation.GetHandle(), at+"handle"), a.state(operation.GetHandle(), at+"handle"),
-		check.UTF8(operation.GetMessage(), at+"message"))
+		check.UTF8(operation.GetMessage(), at+"message"), check.Name(operation.GetUpstreamOperationId(), at+"upstream_operation_id"))
 	if operation.GetVerb() == 0 {
 		violation = check.First(violation, check.Missing(at+"verb"))
 	}
@@ -195,11 +199,12 @@ func (a *answerTo) operation(operation *pb.Operation, at string) *check.Violatio
 func (a *answerTo) observation(observation *pb.Observation, at string) *check.Violation {
 	violation := check.First(a.name(observation.GetExternalName(), at+"external_name"), a.state(observation.GetProviderState(), at+"provider_state"),
 		a.connection(observation.GetConnectionDetails(), at+"connection_details"), checkWarnings(observation.GetWarnings(), at+"warnings"),
-		check.UTF8(observation.GetExternalName(), at+"external_name"), check.UTF8(observation.GetReadyMessage(), at+"ready_message"),
-		check.UTF8(observation.GetEtag(), at+"etag"), check.UTF8(observation.GetFoundMarker(), at+"found_marker"),
-		check.UTF8(observation.GetCanonicalId(), at+"canonical_id"))
+		check.Name(observation.GetExternalName(), at+"external_name"), check.UTF8(observation.GetReadyMessage(), at+"ready_message"),
+		check.Name(observation.GetEtag(), at+"etag"), check.Name(observation.GetFoundMarker(), at+"found_marker"),
+		check.Name(observation.GetCanonicalId(), at+"canonical_id"), check.Count(len(observation.GetDiffs()), check.DiffsLimit, at+"diffs"))
 	for i, diff := range observation.GetDiffs() {
-		violation = check.First(violation, check.Pointer(diff.GetPath(), fmt.Sprintf("%sdiffs[%d].path", at, i)))
+		path := fmt.Sprintf("%sdiffs[%d].path", at, i)
+		violation = check.First(violation, check.Pointer(diff.GetPath(), path), check.Name(diff.GetPath(), path))
 	}
 	if operation := observation.GetOperation(); operation != nil {
 		violation = check.First(violation, a.operation(operation, at+"operation."))
@@ -215,6 +220,9 @@ func (a *answerTo) observation(observation *pb.Observation, at string) *check.Vi
 }
 
 func checkWarnings(warnings []*pb.Warning, field string) *check.Violation {
+	if violation := check.Count(len(warnings), check.WarningsLimit, field); violation != nil {
+		return violation
+	}
 	for i, warning := range warnings {
 		at := fmt.Sprintf("%s[%d].", field, i)
 		if violation := check.First(check.PascalCase(warning.GetReason(), at+"reason"), check.Required(warning.GetMessage(), at+"message"),
@@ -227,12 +235,13 @@ func checkWarnings(warnings []*pb.Warning, field string) *check.Violation {
 
 func checkFailure(failure *pb.Failure) *check.Violation {
 	violation := check.First(check.PascalCase(failure.GetReason(), "failure.reason"), check.Required(failure.GetMessage(), "failure.message"),
-		check.UTF8(failure.GetMessage(), "failure.message"), check.UTF8(failure.GetExistingExternalName(), "failure.existing_external_name"),
-		check.UTF8(failure.GetUpstreamCode(), "failure.upstream_code"), check.UTF8(failure.GetUpstreamRequestId(), "failure.upstream_request_id"))
+		check.UTF8(failure.GetMessage(), "failure.message"), check.Name(failure.GetExistingExternalName(), "failure.existing_external_name"),
+		check.UTF8(failure.GetUpstreamCode(), "failure.upstream_code"), check.UTF8(failure.GetUpstreamRequestId(), "failure.upstream_request_id"),
+		check.Count(len(failure.GetViolations()), check.ViolationsLimit, "failure.violations"))
 	for i, field := range failure.GetViolations() {
 		at := fmt.Sprintf("failure.violations[%d].", i)
 		if field.GetPath() != "" {
-			violation = check.First(violation, check.Pointer(field.GetPath(), at+"path"))
+			violation = check.First(violation, check.Pointer(field.GetPath(), at+"path"), check.Name(field.GetPath(), at+"path"))
 		}
 		violation = check.First(violation, check.Required(field.GetMessage(), at+"message"), check.UTF8(field.GetMessage(), at+"message"))
 	}

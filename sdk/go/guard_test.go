@@ -141,6 +141,42 @@ func TestAnAnswerThatBreaksTheContractIsLoggedWithFieldTypeAndFile(t *testing.T)
 	}
 }
 
+func TestAnIDOrDetailsThatNoBridgeTakesDoNotCostTheName(t *testing.T) {
+	details := crossbridge.Connection{"password": []byte("given once")}
+	large := crossbridge.Connection{"password": make([]byte, 1<<20)}
+	cases := []struct {
+		id      string
+		details crossbridge.Connection
+		keptID  string
+		kept    int
+	}{
+		{"\xff", details, "", 1}, {"id\n7", details, "", 1}, {strings.Repeat("x", 1025), details, "", 1}, {"id-7", large, "id-7", 0},
+	}
+	for _, one := range cases {
+		kind := smallKind()
+		kind.ConnectionKeys = []crossbridge.ConnectionKey{{Name: "password"}}
+		call, _ := deletesOf(t, plugged(crossbridge.Serve(kind, identified{id: one.id, details: one.details})), time.Minute)
+		outcome, err := call()
+		if err != nil || outcome.GetFailure().GetReason() != "InvalidAnswer" || outcome.GetExternalName() != "a-widget" ||
+			outcome.GetCanonicalId() != one.keptID || len(outcome.GetConnectionDetails()) != one.kept {
+			t.Errorf("%.10q: %v, %v", one.id, outcome, err)
+		}
+	}
+}
+
+// identified is a kind with this id and these details.
+type identified struct {
+	small[sized, sized]
+	id      string
+	details crossbridge.Connection
+}
+
+func (i identified) Delete(_ context.Context, request *crossbridge.DeleteRequest[sized, sized]) (*crossbridge.Outcome[sized, sized], error) {
+	outcome := request.Completed()
+	outcome.ExternalName, outcome.CanonicalID, outcome.Connection = "a-widget", i.id, i.details
+	return outcome, nil
+}
+
 // stateful is a kind whose state no bridge stores.
 type stateful struct{ small[sized, sized] }
 

@@ -203,7 +203,7 @@ func (a *authority) issue(t *testing.T, serial int64) ([]byte, []byte) {
 	t.Helper()
 	_, certificate, key := issue(t, &x509.Certificate{
 		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "one"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		DNSNames: []string{"*.org", "*.example.net"}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}, a)
 	return certificate, key
 }
@@ -223,7 +223,7 @@ func TestAClientBearsTheNameThatIsSet(t *testing.T) {
 	t.Setenv("PROVIDER_PLUGIN_TLS_CERT", write("cert", certificate))
 	t.Setenv("PROVIDER_PLUGIN_TLS_KEY", write("key", key))
 	t.Setenv("PROVIDER_PLUGIN_TLS_CA", write("ca", authorityText))
-	for name, served := range map[string]bool{"": true, "127.0.0.1": true, "bridge.example.org": false} {
+	for name, served := range map[string]bool{"": true, "127.0.0.1": true, "bridge.example.net": true, "bridge.example.org": false, "example.org": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PROVIDER_PLUGIN_TLS_CLIENT_NAME", name)
 			listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 
 	"google.golang.org/grpc/credentials"
@@ -102,8 +104,17 @@ func (c *certificates) read() error {
 				return nil
 			}
 			// Of a verified chain, whose first certificate is the client's.
-			return state.PeerCertificates[0].VerifyHostname(name)
+			return withoutTopLevelWildcards(state.PeerCertificates[0]).VerifyHostname(name)
 		},
 	}
 	return nil
+}
+
+// withoutTopLevelWildcards leaves out wildcards for all names of a top-level domain, which the other SDKs do not take either.
+func withoutTopLevelWildcards(certificate *x509.Certificate) *x509.Certificate {
+	narrowed := *certificate
+	narrowed.DNSNames = slices.DeleteFunc(slices.Clone(certificate.DNSNames), func(name string) bool {
+		return strings.HasPrefix(name, "*.") && strings.Count(name, ".") < 2
+	})
+	return &narrowed
 }

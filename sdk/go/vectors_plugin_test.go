@@ -125,6 +125,7 @@ type step struct {
 	Deleting          bool              `json:"deleting"`
 	UpToDate          *bool             `json:"upToDate"`
 	NeedsReplacement  bool              `json:"needsReplacement"`
+	Differences       int               `json:"differences"`
 	Error             string            `json:"error"`
 }
 
@@ -380,6 +381,13 @@ func (s *step) observation(sent string) *vectorObservation {
 	}
 	if s.Path != "" {
 		observation.Comparison = crossbridge.Differs(crossbridge.Difference{Path: s.Path, NeedsReplacement: s.NeedsReplacement})
+	}
+	if s.Differences > 0 {
+		differences := make([]crossbridge.Difference, s.Differences)
+		for i := range differences {
+			differences[i].Path = fmt.Sprintf("/size/%d", i)
+		}
+		observation.Comparison = crossbridge.Differs(differences...)
 	}
 	return observation
 }

@@ -18,7 +18,10 @@ impl fmt::Debug for Secrets {
 
 impl Secrets {
     /// Checks that each key can be a key of a Secret, and that all can be written into one.
-    pub(crate) fn check_connection_details(&self) -> Result<(), Violation> {
+    ///
+    /// # Errors
+    /// They are too large together, or the first key that cannot.
+    pub fn check_connection_details(&self) -> Result<(), Violation> {
         const FIELD: &str = "connection_details";
         let length = self.0.iter().map(|(key, value)| key.len() + value.len()).sum();
         let limit = limits::CONNECTION_DETAILS;

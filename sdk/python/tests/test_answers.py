@@ -119,6 +119,21 @@ def test_the_name_goes_along_with_an_answer_that_cannot_be_converted():
     assert (answer.outcome().external_name, answer.outcome().connection_details["password"]) == ("a", b"given once")
 
 
+@pytest.mark.parametrize(
+    ("canonical_id", "password", "kept_id", "kept_details"),
+    [
+        ("x" * 1025, "given once", "", {"password": b"given once"}),
+        ("id\x7f", "given once", "", {"password": b"given once"}),
+        ("id-7", "x" * 1024 * 1024, "id-7", {}),
+    ],
+)
+def test_what_is_out_of_form_does_not_cost_the_rest(canonical_id, password, kept_id, kept_details):
+    answer = create(lambda *_: Outcome.completed(external_name="a", canonical_id=canonical_id, connection={"password": password}))
+    assert answer.failure().reason == "InvalidAnswer"
+    outcome = answer.outcome()
+    assert (outcome.external_name, outcome.canonical_id, dict(outcome.connection_details)) == ("a", kept_id, kept_details)
+
+
 def test_a_failure_out_of_a_task_group_is_itself():
     async def grouped(call, request):
         async def fails():

@@ -212,6 +212,7 @@ def test_a_client_bears_the_name_that_is_set(tmp_path):
         ("bridge.example.org", "DNS:*.example.org", True),
         ("bridge.example.org", "DNS:other.example.org", False),
         ("bridge.example.org", "DNS:*.bridge.example.org", False),
+        ("example.org", "DNS:*.org", False),
         # Neither is a name of a host.
         ("bridge.example.org", "URI:https://bridge.example.org", False),
         ("localhost", "IP:127.0.0.2", False),

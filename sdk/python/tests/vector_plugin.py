@@ -226,7 +226,9 @@ class Scripted:
             warnings=warnings(step),
             operation=Operation(handle=step["handle"], verb=OperationVerb[step["verb"]]) if "handle" in step else None,
             up_to_date=step.get("upToDate"),
-            differs={step["path"]: step.get("needsReplacement", False)} if "path" in step else {},
+            differs={step["path"]: step.get("needsReplacement", False)}
+            if "path" in step
+            else {f"/size/{index}": False for index in range(step.get("differences", 0))},
         )
 
     def absent(self, verb, call, step):

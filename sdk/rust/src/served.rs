@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use crossbridge_types::{
-    self as types, Absent, Completed, Document, ObserveResult, ResourceType, Secrets, Verb, Violation,
+    self as types, Absent, Completed, Document, ObserveResult, OperationVerb, ResourceType, Secrets, Verb,
+    Violation,
 };
 use serde_json::Value;
 
@@ -89,7 +90,13 @@ impl<R: Resource> Served<R> {
     }
 
     /// The name, id, state and details of an observation become the outcome's, where it has none of its own.
-    fn outcome(&self, outcome: Outcome<R>, desired: Option<&Document>) -> Result<types::Outcome, Failure> {
+    fn outcome(
+        &self,
+        call: &Call,
+        verb: Option<OperationVerb>,
+        outcome: Outcome<R>,
+        desired: Option<&Document>,
+    ) -> Result<types::Outcome, Failure> {
         let mut answer = types::Outcome {
             external_name: outcome.external_name,
             canonical_id: outcome.canonical_id,
@@ -101,7 +108,8 @@ impl<R: Resource> Served<R> {
         answer.result = match outcome.result {
             OutcomeResult::Operation(operation) => types::OutcomeResult::Operation(operation.into_types()),
             OutcomeResult::Failure(failure) => {
-                let failure = if answer.external_name.is_empty() {
+                // A status would leave out what may be given only once.
+                let failure = if answer.external_name.is_empty() && !call.has_news(verb) {
                     failure
                 } else {
                     failure.after_name()
@@ -203,6 +211,7 @@ impl<R: Resource> ServedKind for Served<R> {
     }
 
     async fn execute(&self, call: &Call, request: types::Call) -> Result<types::Outcome, Failure> {
+        let verb = request.operation_verb();
         match request.verb {
             Verb::Create => {
                 let create = Create {
@@ -211,7 +220,7 @@ impl<R: Resource> ServedKind for Served<R> {
                     outcome_unknown: request.outcome_unknown,
                 };
                 let outcome = self.resource.create(call, &create).await?;
-                self.outcome(outcome, Some(&create.desired.json))
+                self.outcome(call, verb, outcome, Some(&create.desired.json))
             }
             Verb::Update => {
                 let update = Update {
@@ -220,7 +229,7 @@ impl<R: Resource> ServedKind for Served<R> {
                     etag: request.etag,
                 };
                 let outcome = self.resource.update(call, &update).await?;
-                self.outcome(outcome, Some(&update.desired.json))
+                self.outcome(call, verb, outcome, Some(&update.desired.json))
             }
             Verb::Delete => {
                 let delete = Delete {
@@ -228,7 +237,7 @@ impl<R: Resource> ServedKind for Served<R> {
                     etag: request.etag,
                 };
                 let outcome = self.resource.delete(call, &delete).await?;
-                self.outcome(outcome, None)
+                self.outcome(call, verb, outcome, None)
             }
             Verb::Poll => {
                 let poll = Poll {
@@ -236,7 +245,7 @@ impl<R: Resource> ServedKind for Served<R> {
                     desired: known(request.desired),
                 };
                 let outcome = self.resource.poll(call, &poll).await?;
-                self.outcome(outcome, Some(&poll.desired.json))
+                self.outcome(call, verb, outcome, Some(&poll.desired.json))
             }
             Verb::Observe => Err(Failure::unimplemented()),
         }

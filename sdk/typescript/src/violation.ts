@@ -16,6 +16,16 @@ export class Violation extends Error {
 export const LABEL_LIMIT = 63;
 /** Handles and provider states, in bytes. */
 export const STATE_LIMIT = 4096;
+/** What a plugin gives as a name or an id, in bytes. */
+const GIVEN_LIMIT = 1024;
+/** Differences of one observation. */
+export const DIFFS_LIMIT = 1024;
+/** Warnings of one answer. */
+export const WARNINGS_LIMIT = 16;
+/** Fields at fault that one failure names. */
+export const VIOLATIONS_LIMIT = 64;
+/** Connection details of one answer, in bytes, keys included. */
+const DETAILS_LIMIT = 1024 * 1024;
 /** Longest name of a Kubernetes object, and of a Secret's key. */
 const NAME_LIMIT = 253;
 
@@ -67,8 +77,25 @@ export function atMost(value: string, limit: number, field: string): void {
   if (length > limit) throw new Violation(field, `has ${length} bytes; at most ${limit} are allowed`);
 }
 
+/** At most so many items. */
+export function count(items: readonly unknown[], limit: number, field: string): void {
+  if (items.length > limit) throw new Violation(field, `has ${items.length} items; at most ${limit} are allowed`);
+}
+
 export function form(holds: boolean, description: string, field: string): void {
   if (!holds) throw new Violation(field, `is malformed: it must be ${description}`);
+}
+
+/** A name or an id that a plugin gives; may be empty. */
+export function name(value: string, field: string): void {
+  atMost(value, GIVEN_LIMIT, field);
+  form(!/\p{Cc}/u.test(value), "without control characters", field);
+}
+
+/** All connection details of one answer. */
+export function details(values: Readonly<Record<string, Uint8Array>>, field: string): void {
+  const length = Object.entries(values).reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + value.length, 0);
+  if (length > DETAILS_LIMIT) throw new Violation(field, `has ${length} bytes; at most ${DETAILS_LIMIT} are allowed`);
 }
 
 /** A reason, a phase, a kind: not empty. */

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -13,6 +14,16 @@ const (
 	LabelLimit = 63
 	// StateLimit is that of handles and provider states.
 	StateLimit = 4096
+	// DiffsLimit is the number of differences of one observation.
+	DiffsLimit = 1024
+	// WarningsLimit is the number of warnings of one answer.
+	WarningsLimit = 16
+	// ViolationsLimit is the number of fields at fault that one failure names.
+	ViolationsLimit = 64
+	// DetailsLimit is the size in bytes of all connection details of one answer, keys included.
+	DetailsLimit = 1 << 20
+	// What a plugin gives as a name or an id, in bytes.
+	givenLimit = 1024
 	nameLimit  = 253
 )
 
@@ -56,6 +67,32 @@ func Required(value, field string) *Violation {
 func AtMost(value string, limit int, field string) *Violation {
 	if len(value) > limit {
 		return New(field, "has %d bytes; at most %d are allowed", len(value), limit)
+	}
+	return nil
+}
+
+// Count rejects more items than the limit.
+func Count(count, limit int, field string) *Violation {
+	if count > limit {
+		return New(field, "has %d items; at most %d are allowed", count, limit)
+	}
+	return nil
+}
+
+// Name is the form of a name or an id that a plugin gives; may be empty.
+func Name(value, field string) *Violation {
+	return First(UTF8(value, field), AtMost(value, givenLimit, field),
+		form(!strings.ContainsFunc(value, unicode.IsControl), field, "without control characters"))
+}
+
+// Details rejects connection details that are too large together.
+func Details(details map[string][]byte, field string) *Violation {
+	length := 0
+	for key, value := range details {
+		length += len(key) + len(value)
+	}
+	if length > DetailsLimit {
+		return New(field, "has %d bytes; at most %d are allowed", length, DetailsLimit)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from typing import Any
 
 from . import convert, violation
 from ._proto import discovery_service_pb2, failure_pb2, kind_pb2, observation_pb2, operation_pb2, outcome_pb2, resource_service_pb2
@@ -12,7 +14,7 @@ from .kind import NameSource
 from .published import PublishedKind
 from .resource import place
 from .secrets import Secrets
-from .violation import STATE_LIMIT, Violation, missing, quoted
+from .violation import DIFFS_LIMIT, STATE_LIMIT, VIOLATIONS_LIMIT, WARNINGS_LIMIT, Violation, missing, quoted
 
 logger = logging.getLogger("crossbridge_sdk")
 
@@ -49,9 +51,12 @@ def well_formed(failure: Failure, where: str = "the plugin") -> failure_pb2.Fail
 def _check_failure(failure: failure_pb2.Failure, at: str) -> None:
     violation.pascal_case(failure.reason, f"{at}.reason")
     violation.required(failure.message, f"{at}.message")
+    violation.name(failure.existing_external_name, f"{at}.existing_external_name")
+    violation.count(len(failure.violations), VIOLATIONS_LIMIT, f"{at}.violations")
     for index, one in enumerate(failure.violations):
         if one.path:
             violation.pointer(one.path, f"{at}.violations[{index}].path")
+            violation.name(one.path, f"{at}.violations[{index}].path")
         violation.required(one.message, f"{at}.violations[{index}].message")
 
 
@@ -59,6 +64,7 @@ def _check_operation(operation: operation_pb2.Operation, at: str, secrets: Secre
     violation.required(operation.handle, f"{at}.handle")
     violation.at_most(operation.handle, STATE_LIMIT, f"{at}.handle")
     _check_no_secret(operation.handle, f"{at}.handle", secrets)
+    violation.name(operation.upstream_operation_id, f"{at}.upstream_operation_id")
     if operation.phase:
         violation.pascal_case(operation.phase, f"{at}.phase")
 
@@ -92,18 +98,25 @@ class AnswerRules:
             self._check_observation(result.observation, call.name, "observation", secrets)
         elif not result.absent.external_name and self.kind.kind.names.source is NameSource.DERIVED:
             raise missing("absent.external_name", "where names are derived")
+        else:
+            violation.name(result.absent.external_name, "absent.external_name")
 
     def _check_observation(self, observation: observation_pb2.Observation, sent_name: str, at: str, secrets: Secrets) -> None:
+        for field in ("external_name", "canonical_id", "etag", "found_marker"):
+            violation.name(getattr(observation, field), f"{at}.{field}")
         violation.at_most(observation.provider_state, STATE_LIMIT, f"{at}.provider_state")
         _check_no_secret(observation.provider_state, f"{at}.provider_state", secrets)
+        violation.count(len(observation.diffs), DIFFS_LIMIT, f"{at}.diffs")
         for index, diff in enumerate(observation.diffs):
             violation.pointer(diff.path, f"{at}.diffs[{index}].path")
+            violation.name(diff.path, f"{at}.diffs[{index}].path")
         if observation.HasField("operation"):
             _check_operation(observation.operation, f"{at}.operation", secrets)
         _check_warnings(observation.warnings, f"{at}.warnings")
         _check_name(observation.external_name, sent_name, f"{at}.external_name")
         if self.kind.wire.capabilities.diff_mode == kind_pb2.DIFF_MODE_PLUGIN and not observation.up_to_date:
             raise missing(f"{at}.up_to_date", "where the plugin compares")
+        violation.details(observation.connection_details, f"{at}.connection_details")
         self._check_connection_keys(list(observation.connection_details), f"{at}.connection_details")
 
     def _check_connection_keys(self, keys: list[str], at: str) -> None:
@@ -136,6 +149,15 @@ class AnswerRules:
         for key, value in outcome.connection_details.items():
             if key in self._connection_keys:
                 saved.connection_details[key] = value
+        # Each of these goes alone: it must not cost the name.
+        try:
+            violation.name(saved.canonical_id, "canonical_id")
+        except Violation:
+            saved.canonical_id = ""
+        try:
+            violation.details(saved.connection_details, "connection_details")
+        except Violation:
+            saved.connection_details.clear()
         # A name that contradicts the one that was sent goes with no answer.
         for name in (call.recorded_name, ""):
             try:
@@ -158,8 +180,11 @@ class AnswerRules:
             outcome.failure.effect = failure_pb2.EFFECT_PARTIAL
 
     def _check_outcome(self, rpc: str, sent_name: str, outcome: outcome_pb2.Outcome, secrets: Secrets) -> None:
+        violation.name(outcome.external_name, "external_name")
+        violation.name(outcome.canonical_id, "canonical_id")
         violation.at_most(outcome.provider_state, STATE_LIMIT, "provider_state")
         _check_no_secret(outcome.provider_state, "provider_state", secrets)
+        violation.details(outcome.connection_details, "connection_details")
         violation.connection_keys(list(outcome.connection_details))
         _check_warnings(outcome.warnings, "warnings")
         if outcome.HasField("operation"):
@@ -198,7 +223,8 @@ def _check_name(name: str, sent_name: str, at: str) -> None:
         raise Violation(at, f"is not allowed: the resource is {quoted(sent_name)}, and a name never changes")
 
 
-def _check_warnings(warnings: object, at: str) -> None:
-    for index, warning in enumerate(warnings):  # type: ignore[arg-type,var-annotated]
+def _check_warnings(warnings: Sequence[Any], at: str) -> None:
+    violation.count(len(warnings), WARNINGS_LIMIT, at)
+    for index, warning in enumerate(warnings):
         violation.pascal_case(warning.reason, f"{at}[{index}].reason")
         violation.required(warning.message, f"{at}[{index}].message")

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 # Condition reasons, metric labels and Kubernetes names share this length, in bytes.
 LABEL_LIMIT = 63
 # Handles and provider states, in bytes.
 STATE_LIMIT = 4096
+# What a plugin gives as a name or an id, in bytes.
+GIVEN_LIMIT = 1024
+# Differences of one observation.
+DIFFS_LIMIT = 1024
+# Warnings of one answer.
+WARNINGS_LIMIT = 16
+# Fields at fault that one failure names.
+VIOLATIONS_LIMIT = 64
+# Connection details of one answer, in bytes, keys included.
+DETAILS_LIMIT = 1024 * 1024
 # The name of a Kubernetes object, the key of a Secret.
 NAME_LIMIT = 253
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _PASCAL_CASE = re.compile(r"[A-Z][A-Za-z0-9]*")
 _MARKER = re.compile(r"[a-z][a-z0-9-]*")
 _DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
@@ -63,10 +74,29 @@ def at_most(value: str, limit: int, field: str) -> None:
         raise Violation(field, f"has {length} bytes; at most {limit} are allowed")
 
 
+def count(number: int, limit: int, field: str) -> None:
+    """Rejects more items."""
+    if number > limit:
+        raise Violation(field, f"has {number} items; at most {limit} are allowed")
+
+
 def form(*, holds: bool, of: str, field: str) -> None:
     """Rejects what has not its form."""
     if not holds:
         raise Violation(field, f"is malformed: it must be {of}")
+
+
+def name(value: str, field: str) -> None:
+    """Checks a name or an id that a plugin gives, which may be empty."""
+    at_most(value, GIVEN_LIMIT, field)
+    form(holds=_CONTROL.search(value) is None, of="without control characters", field=field)
+
+
+def details(values: Mapping[str, bytes], field: str) -> None:
+    """Rejects connection details that are too large together."""
+    length = sum(len(key.encode()) + len(value) for key, value in values.items())
+    if length > DETAILS_LIMIT:
+        raise Violation(field, f"has {length} bytes; at most {DETAILS_LIMIT} are allowed")
 
 
 def pascal_case(value: str, field: str) -> None:

@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 pub use desired::{Desired, Known};
 pub use request::{Create, Delete, List, Poll, Update};
 
+use crossbridge_types::OperationVerb;
+
 use crate::{Config, Deadline};
 
 /// What a call is about.
@@ -67,6 +69,15 @@ impl Call {
     /// A creation that fails afterwards never reports that nothing was done, whatever its [`Failure`](crate::Failure) states.
     pub fn record_name(&self, external_name: impl Into<String>) {
         let _ = self.recorded_name.set(external_name.into());
+    }
+
+    /// Whether a name was recorded that the bridge may not know. Where it knows the name, a status may stand: that of a poll ends an
+    /// operation that cannot be read.
+    pub(crate) fn has_news(&self, verb: Option<OperationVerb>) -> bool {
+        self.recorded_name.get().is_some_and(|name| {
+            let is_known = verb != Some(OperationVerb::Create) && *name == self.target.external_name;
+            !name.is_empty() && !is_known
+        })
     }
 }
 

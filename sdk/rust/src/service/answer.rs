@@ -2,7 +2,7 @@
 
 use crossbridge_types::{
     self as types, Absent, Effect, FailureCode, NameSource, ObserveResult, OperationVerb, Outcome,
-    OutcomeResult, Rule, Secrets, Violation,
+    OutcomeResult, Rule, Secrets, Violation, check,
 };
 use tonic::Status;
 
@@ -77,12 +77,10 @@ fn checked_outcome(
     result: Result<Outcome, Failure>,
 ) -> Result<Outcome, Status> {
     let recorded = call.recorded_name.get().cloned().unwrap_or_default();
-    // Where the bridge knows the name, a status may stand: that of a poll ends an operation that cannot be read.
-    let is_news = verb == Some(OperationVerb::Create) || recorded != call.target.external_name;
     let mut outcome = match result {
         Ok(outcome) => outcome,
         // A status means that nothing was done, and cannot carry a name.
-        Err(failure) if !recorded.is_empty() && is_news => failed(well_formed(failure.after_name())?),
+        Err(failure) if call.has_news(verb) => failed(well_formed(failure.after_name())?),
         Err(failure) => failed(well_formed(failure)?),
     };
     if outcome.external_name.is_empty() {
@@ -105,6 +103,13 @@ fn checked_outcome(
         .connection_details
         .0
         .retain(|key, _| kind.check_connection_key(key).is_ok());
+    // Each of these goes alone: it must not cost the name.
+    if check::name(&salvaged.canonical_id, "canonical_id").is_err() {
+        salvaged.canonical_id.clear();
+    }
+    if salvaged.connection_details.check_connection_details().is_err() {
+        salvaged.connection_details = Secrets::default();
+    }
     // A name that contradicts the one that was sent goes with no answer.
     for name in [recorded, String::new()] {
         if check_outcome(kind, call, verb, &salvaged).is_err() {

@@ -8,6 +8,10 @@ use serde_json::json;
 
 /// Creates a `Job`, which the upstream names.
 async fn create_job(mood: &str) -> (wire::Failure, String) {
+    failure(Some(job_outcome(mood).await))
+}
+
+async fn job_outcome(mood: &str) -> wire::Outcome {
     let mut plugin = Plugin::start().await;
     let request = create(plugin.target("Job", ""), &json!({"steps": 1, "mood": mood}));
     let response = within(
@@ -17,7 +21,7 @@ async fn create_job(mood: &str) -> (wire::Failure, String) {
     .await
     .expect("the call was processed");
     plugin.stop().await;
-    failure(response.into_inner().outcome)
+    response.into_inner().outcome.expect("an outcome")
 }
 
 #[tokio::test]
@@ -47,4 +51,41 @@ async fn a_status_after_a_name_is_internal_with_the_name() {
     );
     assert_eq!(failed.reason, "StatusAfterName");
     assert!(failed.message.contains("InvalidArgument"), "{}", failed.message);
+}
+
+#[tokio::test]
+async fn a_status_after_a_recorded_name_keeps_what_is_given_once() {
+    let outcome = job_outcome("NamedThenStatusBesideKey").await;
+    let key = outcome.connection_details.get("key").cloned();
+    assert_eq!(key.as_deref(), Some(b"given once".as_slice()));
+    let (failed, name) = failure(Some(outcome));
+    assert_eq!(
+        (failed.code(), failed.reason.as_str(), name.as_str()),
+        (wire::FailureCode::Internal, "StatusAfterName", "given")
+    );
+}
+
+#[tokio::test]
+async fn an_id_that_is_too_long_goes_alone() {
+    let outcome = job_outcome("NamedWithLongId").await;
+    let key = outcome.connection_details.get("key").cloned();
+    assert_eq!(key.as_deref(), Some(b"given once".as_slice()));
+    assert_eq!(outcome.canonical_id, "");
+    let (failed, name) = failure(Some(outcome));
+    assert_eq!(
+        (failed.reason.as_str(), name.as_str()),
+        ("InvalidAnswer", "given")
+    );
+}
+
+#[tokio::test]
+async fn details_that_are_too_large_go_alone() {
+    let outcome = job_outcome("NamedWithLargeKey").await;
+    assert!(outcome.connection_details.is_empty());
+    assert_eq!(outcome.canonical_id, "id-7");
+    let (failed, name) = failure(Some(outcome));
+    assert_eq!(
+        (failed.reason.as_str(), name.as_str()),
+        ("InvalidAnswer", "given")
+    );
 }

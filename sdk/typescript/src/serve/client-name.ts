@@ -42,5 +42,5 @@ export function onlyFromClientName(environment: NodeJS.ProcessEnv): ServerInterc
 /** Its common name does not count. */
 function bears(certificate: X509Certificate, name: string): boolean {
   if (isIP(name) !== 0) return certificate.checkIP(name) !== undefined;
-  return certificate.checkHost(name, { subject: "never" }) !== undefined;
+  return certificate.checkHost(name, { subject: "never", partialWildcards: false }) !== undefined;
 }

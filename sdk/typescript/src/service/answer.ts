@@ -12,7 +12,25 @@ import { type Outcome, OutcomeSchema } from "../contract/crossbridge/provider/v1
 import { Failure } from "../failure.js";
 import type { PublishedKind, Verb } from "../published.js";
 import { holdsSecret, scrubbed } from "../secrets.js";
-import { atMost, each, missing, notAllowed, pascalCase, pointer, required, secretKey, STATE_LIMIT, Violation, within } from "../violation.js";
+import {
+  atMost,
+  count,
+  details,
+  DIFFS_LIMIT,
+  each,
+  missing,
+  name,
+  notAllowed,
+  pascalCase,
+  pointer,
+  required,
+  secretKey,
+  STATE_LIMIT,
+  Violation,
+  VIOLATIONS_LIMIT,
+  WARNINGS_LIMIT,
+  within,
+} from "../violation.js";
 import { wireFailure, wireVerb } from "./outgoing.js";
 
 /** What answers are checked against: the kind, the name that was sent, the name that was recorded, and what may stand in no text. */
@@ -51,11 +69,14 @@ function withoutSecrets(failure: WireFailure, secrets: readonly string[]): WireF
   return failure;
 }
 
-function checkFailure({ reason, message, violations }: WireFailure): void {
+function checkFailure({ reason, message, existingExternalName, violations }: WireFailure): void {
   pascalCase(reason, "reason");
   required(message, "message");
+  name(existingExternalName, "existing_external_name");
+  count(violations, VIOLATIONS_LIMIT, "violations");
   each(violations, "violations", (violation) => {
     if (violation.path !== "") pointer(violation.path, "path");
+    name(violation.path, "path");
     required(violation.message, "message");
   });
 }
@@ -69,6 +90,7 @@ function checkState(value: string, field: string, secrets: readonly string[]): v
 function checkOperation(operation: Operation, secrets: readonly string[]): void {
   required(operation.handle, "handle");
   checkState(operation.handle, "handle", secrets);
+  name(operation.upstreamOperationId, "upstream_operation_id");
   if (operation.verb === OperationVerb.UNSPECIFIED) throw missing("verb");
   const { progressPercent: progress } = operation;
   if (progress !== undefined && !(progress >= 0 && progress <= 100)) throw new Violation("progress_percent", "is out of range: 0 to 100 is allowed");
@@ -77,6 +99,7 @@ function checkOperation(operation: Operation, secrets: readonly string[]): void 
 }
 
 function checkWarnings(warnings: Outcome["warnings"], secrets: readonly string[]): void {
+  count(warnings, WARNINGS_LIMIT, "warnings");
   each(warnings, "warnings", (warning) => {
     pascalCase(warning.reason, "reason");
     required(warning.message, "message");
@@ -85,6 +108,7 @@ function checkWarnings(warnings: Outcome["warnings"], secrets: readonly string[]
 }
 
 function checkDetails(kind: PublishedKind, values: Record<string, Uint8Array>): void {
+  details(values, "connection_details");
   for (const key of Object.keys(values)) secretKey(key, `connection_details[${JSON.stringify(key)}]`);
   kind.checkConnectionKeys(Object.keys(values));
 }
@@ -95,9 +119,15 @@ function checkDetails(kind: PublishedKind, values: Record<string, Uint8Array>): 
  * @throws Violation
  */
 export function checkObservation(observation: Observation, { kind, sentName, secrets }: AnswerContext): void {
+  name(observation.externalName, "external_name");
+  name(observation.canonicalId, "canonical_id");
+  name(observation.etag, "etag");
+  name(observation.foundMarker, "found_marker");
   checkState(observation.providerState, "provider_state", secrets);
+  count(observation.diffs, DIFFS_LIMIT, "diffs");
   each(observation.diffs, "diffs", (diff) => {
     pointer(diff.path, "path");
+    name(diff.path, "path");
   });
   if (observation.externalName !== "" && sentName !== "" && observation.externalName !== sentName) throw changedName(sentName);
   if (kind.wire.capabilities?.diffMode === DiffMode.PLUGIN && observation.upToDate === Tristate.UNSPECIFIED) {
@@ -126,6 +156,8 @@ export function checkObserved(observed: Observation | Absent, context: AnswerCon
     });
   } else if (observed.externalName === "" && context.kind.wire.externalName?.source === ExternalNameSource.DERIVED) {
     throw missing("absent.external_name", "where names are derived");
+  } else {
+    name(observed.externalName, "absent.external_name");
   }
 }
 
@@ -163,6 +195,8 @@ function correctEffect({ result, externalName }: Outcome, verb: Verb, { sentName
 
 function checkOutcome(outcome: Outcome, verb: Verb, context: AnswerContext): void {
   const { kind, sentName, secrets } = context;
+  name(outcome.externalName, "external_name");
+  name(outcome.canonicalId, "canonical_id");
   checkState(outcome.providerState, "provider_state", secrets);
   checkDetails(kind, outcome.connectionDetails);
   checkWarnings(outcome.warnings, secrets);
@@ -194,14 +228,22 @@ function salvaged(former: Outcome, verb: Verb, context: AnswerContext, failure: 
     connectionDetails: Object.fromEntries<Outcome["connectionDetails"][string]>(declared),
     result: { case: "failure", value: failureOf(failure, context.secrets, context.broken) },
   });
-  for (const name of [former.externalName, context.recordedName, ""]) {
-    outcome.externalName = name;
-    try {
-      checkOutcome(outcome, verb, context);
-      break;
-    } catch (error) {
-      if (!(error instanceof Violation)) throw error;
-    }
+  // Each of these goes alone: it must not cost the name.
+  if (!holds(name, outcome.canonicalId, "canonical_id")) outcome.canonicalId = "";
+  if (!holds(details, outcome.connectionDetails, "connection_details")) outcome.connectionDetails = {};
+  for (const externalName of [former.externalName, context.recordedName, ""]) {
+    outcome.externalName = externalName;
+    if (holds(checkOutcome, outcome, verb, context)) break;
   }
   return outcome;
+}
+
+function holds<Of extends unknown[]>(check: (...of: Of) => void, ...of: Of): boolean {
+  try {
+    check(...of);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    return false;
+  }
 }

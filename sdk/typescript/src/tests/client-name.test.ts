@@ -119,6 +119,8 @@ async function answered(port: number, method: string, file: string): Promise<sta
 const CASES: [name: string, names: string, isServed: boolean][] = [
   ["bridge.example.org", "DNS:other.example.org,DNS:Bridge.example.org", true],
   ["bridge.example.org", "DNS:*.example.org", true],
+  ["bridge.example.org", "DNS:b*.example.org", false],
+  ["example.org", "DNS:*.org", false],
   ["bridge.example.org", "DNS:other.example.org", false],
   // Neither is a name of a host; nor is the common name one.
   ["bridge.example.org", "URI:https://bridge.example.org", false],

@@ -42,7 +42,8 @@ class ClientName:
     def _matches(self, found: str) -> bool:
         if found.startswith("*."):
             label, dot, rest = self._name.partition(".")
-            return bool(label and dot) and rest == found[2:]
+            # None for all names of a top-level domain, as elsewhere.
+            return bool(label and dot) and "." in rest and rest == found[2:]
         return found == self._name
 
 

@@ -60,6 +60,25 @@ impl Resource for Job {
 
     async fn create(&self, call: &Call, create: &Create<Parameters>) -> Result<Outcome<Self>, Failure> {
         super::suffer(create.desired.parameters.mood, call).await?;
+        match create.desired.parameters.mood {
+            super::Mood::NamedThenStatusBesideKey => {
+                let status = Failure::invalid_argument("handle", "is none of this plugin's");
+                return Ok(Outcome::failure(status).connection("key", "given once"));
+            }
+            super::Mood::NamedWithLongId => {
+                return Ok(Outcome::completed()
+                    .external_name("given")
+                    .canonical_id("x".repeat(1025))
+                    .connection("key", "given once"));
+            }
+            super::Mood::NamedWithLargeKey => {
+                return Ok(Outcome::completed()
+                    .external_name("given")
+                    .canonical_id("id-7")
+                    .connection("key", vec![b'x'; 1 << 20]));
+            }
+            _ => {}
+        }
         let operation = Operation::create(format!("steps:{}", create.desired.parameters.steps))
             .poll_after(Duration::from_secs(1))
             .progress(0)

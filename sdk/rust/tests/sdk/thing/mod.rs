@@ -47,6 +47,12 @@ pub enum Mood {
     NamedThenGone,
     /// Records a name, then does not process the call.
     NamedThenStatus,
+    /// Records a name, then does not process the call, and reports a key beside that.
+    NamedThenStatusBesideKey,
+    /// Completes under a name, with an id that is too long and a key.
+    NamedWithLongId,
+    /// Completes under a name, with a key that is too large.
+    NamedWithLargeKey,
     /// Waits until the folder holds a file `go`.
     Waiting,
     /// Answers a failure whose reason is out of form.
@@ -95,7 +101,8 @@ fn folder(call: &Call) -> Result<PathBuf, Failure> {
 /// Fails as the mood asks for; returns if it is an obliging one.
 async fn suffer(mood: Mood, call: &Call) -> Result<(), Failure> {
     match mood {
-        Mood::Obliging | Mood::BadDetails => {}
+        Mood::Obliging | Mood::BadDetails | Mood::NamedWithLongId | Mood::NamedWithLargeKey => {}
+        Mood::NamedThenStatusBesideKey => call.record_name("given"),
         Mood::Panicking => panic!("in a bad mood"),
         Mood::Hanging => std::future::pending::<()>().await,
         Mood::NamedThenHanging => {

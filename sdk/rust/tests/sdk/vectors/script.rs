@@ -285,6 +285,9 @@ impl Run<'_> {
         if let Some(path) = step.get("path").and_then(Value::as_str) {
             found = found.differs(path, step.get("needsReplacement").is_some());
         }
+        for index in 0..number_of(step, "differences").unwrap_or_default() {
+            found = found.differs(format!("/size/{index}"), false);
+        }
         found
     }
 }

@@ -375,7 +375,9 @@ function operation(step: Step, verb: Verb): sdk.Operation & { verb: sdk.Operatio
 function observation(call: AnyCall, step: Step): sdk.Observation<{ size?: bigint; password?: string }, { state?: string }> {
   const [size, seconds, path, state] = [number(step, "size"), number(step, "seconds"), text(step, "path"), text(step, "status")];
   const isWrong = step["text"] === "wrong parameters";
-  const differences = path === undefined ? undefined : [{ path, needsReplacement: step["needsReplacement"] === true }];
+  const many = Array.from({ length: number(step, "differences") ?? 0 }, (_, index) => ({ path: `/size/${index}` }));
+  const single = path === undefined ? undefined : [{ path, needsReplacement: step["needsReplacement"] === true }];
+  const differences = many.length > 0 ? many : single;
   return found({
     externalName: text(step, "externalName") ?? call.externalName,
     parameters: isWrong ? { size: "big" as never } : given({ size: size === undefined ? undefined : BigInt(size), password: text(step, "password") }),
