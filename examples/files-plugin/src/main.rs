@@ -28,6 +28,7 @@ impl Resource for File {
     fn kind() -> Kind {
         let names = ExternalName::by_user("notes.txt").pattern("[a-z0-9][a-z0-9.-]*");
         let notes = Example::new("notes", &json!({"content": "Buy milk."})).external_name("notes.txt");
+        let notes = notes.update(&json!({"content": "Buy tea."}));
         let kind = Kind::new("files.example.org", "v1alpha1", "File", names);
         let kind = kind.recover_by_name().visible_when_accepted();
         kind.call_timeout(Duration::from_secs(5)).example(notes)

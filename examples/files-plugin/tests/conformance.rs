@@ -12,7 +12,7 @@ impl Progress for Silent {
     fn subject(&self, _: &str, _: &[Finding]) {}
 }
 
-/// With an update, which the page has no room for.
+/// With an update of its own: what the kit is told comes before what the plugin publishes.
 const FIXTURES: &str = "
 examples:
   File:

@@ -27,7 +27,7 @@ fn documents(text: &str) -> Vec<Value> {
     documents.map(|one| Value::deserialize(one).unwrap()).collect()
 }
 
-fn cluster_roles(cluster: &Cluster) -> Api<DynamicObject> {
+pub fn cluster_roles(cluster: &Cluster) -> Api<DynamicObject> {
     let gvk = GroupVersionKind::gvk("rbac.authorization.k8s.io", "v1", "ClusterRole");
     Api::all_with(cluster.client.clone(), &ApiResource::from_gvk(&gvk))
 }

@@ -1,13 +1,19 @@
 //! `/debug` for whoever shows a token: judged by a real API server, with the rights that `deploy` gives the bridge.
 
+use bridge_control_plane::Options;
 use k8s_openapi::api::{authentication::v1::TokenRequest, core::v1::ServiceAccount};
 use kube::{
     Api,
-    api::{ObjectMeta, PostParams},
+    api::{DynamicObject, ObjectMeta, PostParams},
 };
 use serde_json::json;
 
-use crate::{admin::Bridge, cluster::Cluster, life::apply_manifests};
+use crate::{
+    admin::Bridge,
+    cluster::{Cluster, until},
+    compositions_rights::cluster_roles,
+    life::apply_manifests,
+};
 
 const MANIFESTS: [&str; 2] = [
     include_str!("../../../deploy/compositions.yaml"),
@@ -34,7 +40,11 @@ async fn token_of(cluster: &Cluster, name: &str) -> String {
 
 #[tokio::test]
 async fn a_token_opens_debug_if_its_user_may_get_the_path() {
-    let mut cluster = Cluster::start().await;
+    let options = Options {
+        controller_manager: true,
+        ..Options::default()
+    };
+    let mut cluster = Cluster::start_with(options).await;
     for manifests in MANIFESTS {
         apply_manifests(&cluster, manifests).await;
     }
@@ -46,6 +56,15 @@ async fn a_token_opens_debug_if_its_user_may_get_the_path() {
         "subjects": [{ "kind": "ServiceAccount", "name": "reader", "namespace": "default" }],
     });
     apply_manifests(&cluster, &binding.to_string()).await;
+    // The controller manager owns the rules of an aggregated role.
+    let is_aggregated = |role: &DynamicObject| role.data["rules"].to_string().contains("secrets");
+    until(
+        &cluster_roles(&cluster),
+        "crossbridge-compositions",
+        "aggregated",
+        is_aggregated,
+    )
+    .await;
     let account = "system:serviceaccount:crossbridge-system:bridge-compositions";
     let kubeconfig = cluster.plane.user_kubeconfig(account, None).unwrap();
     let bridge = Bridge::spawn(

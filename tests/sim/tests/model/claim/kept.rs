@@ -164,7 +164,8 @@ fn of_a_composite_resource_in_use_nothing_is_deleted_until_nothing_uses_it() {
     world.used_by = Some("ClusterUsage keep: why");
     act(&mut world, Step::Delete);
     let since = world.time();
-    world.settle().unwrap();
+    // It is looked at again as long as it is in use.
+    world.settle_until(world.now + Duration::from_secs(15)).unwrap();
     assert!(world.api.xrs[&name]["metadata"]["deletionTimestamp"].is_null());
     let of = |kind| condition(&claim(&world, SHOP).unwrap(), kind);
     assert_eq!(

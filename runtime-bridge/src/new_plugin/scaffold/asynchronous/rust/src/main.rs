@@ -38,6 +38,7 @@ impl Resource for __KIND__ {
     fn kind() -> Kind {
         let names = ExternalName::by_user("notes.txt").pattern("[a-z0-9][a-z0-9.-]*");
         let notes = Example::new("notes", &json!({"content": "Buy milk."})).external_name("notes.txt");
+        let notes = notes.update(&json!({"content": "Buy tea."}));
         let kind = Kind::new("__NAME__.example.org", "v1alpha1", "__KIND__", names);
         kind.recover_by_name().visible_when_accepted().example(notes)
     }
