@@ -6,4 +6,3 @@ mod hanging;
 mod memory;
 mod outside;
 mod tenants;
-mod together;
