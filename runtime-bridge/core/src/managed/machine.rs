@@ -246,6 +246,7 @@ impl Machine for ManagedMachine {
     }
 
     fn report_failure(memory: &mut ReconcileMemory, action: &Action, failure: &ApiFailure) {
+        memory.begin_failure(failure.kind == ApiFailureKind::Rejected);
         if failure.kind == ApiFailureKind::Rejected {
             memory.events.push(rejected(request(action), failure));
         }

@@ -54,8 +54,10 @@ pub struct ReconcileMemory {
     pub(super) status_pace: StatusPace,
     /// The last step of this pass was a status write that left the object at its resourceVersion: the next one would too.
     status_unchanged: bool,
-    /// Writes in a row that the API server did not carry out.
+    /// Writes in a row that the API server did not carry out, or rejected.
     failed_writes: u32,
+    /// They were rejected.
+    are_rejected: bool,
     /// Events that nobody has emitted yet.
     pub(super) events: Vec<Event>,
 }
@@ -155,7 +157,15 @@ impl ReconcileMemory {
         self.failed_writes = 0;
     }
 
-    /// A write did not: so many in a row by now.
+    /// A write did not: an outage makes no pause of a rejection longer, which a person may end at any time.
+    pub(super) fn begin_failure(&mut self, is_rejected: bool) {
+        if self.are_rejected != is_rejected {
+            self.are_rejected = is_rejected;
+            self.failed_writes = 0;
+        }
+    }
+
+    /// So many of one sort in a row by now.
     pub(super) fn count_failed_write(&mut self) -> u32 {
         self.failed_writes = self.failed_writes.saturating_add(1);
         self.failed_writes
@@ -262,6 +272,16 @@ impl ReconcileMemory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rejection_after_an_outage_is_the_first_of_its_sort() {
+        let mut memory = ReconcileMemory::default();
+        let counts = [false, false, false, true, true, false].map(|is_rejected| {
+            memory.begin_failure(is_rejected);
+            memory.count_failed_write()
+        });
+        assert_eq!(counts, [1, 2, 3, 1, 2, 1]);
+    }
 
     /// They came with the answer to a Create, and nothing tells them again: the bridge that leads once more still has them.
     #[test]

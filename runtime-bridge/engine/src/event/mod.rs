@@ -31,9 +31,6 @@ use crate::{
     store::EXTERNAL_NAME,
 };
 
-/// Events that are sent at once: objects that are created together have one each.
-const SENT_AT_ONCE: usize = 4;
-
 /// The API server takes no longer `message`.
 const LONGEST_MESSAGE: usize = 1_024;
 
@@ -93,7 +90,8 @@ impl EventRecorder {
                 };
                 counted.events.get_or_create(&EventLabels { outcome }).inc();
             };
-            waiting.for_each_concurrent(SENT_AT_ONCE, send_one).await;
+            // One after the other: an event is created before it is counted, and counted upwards.
+            waiting.for_each(send_one).await;
         });
         Arc::new(Self {
             recent: Mutex::default(),
