@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::external::{Answer, Call, CallError, Config, DesiredState, Failure, ObserveResult, Target};
 
-/// Leave to make one call, given back when this is dropped.
+/// Leave to do one thing of which so many are done at once; given back when this is dropped.
 pub struct Permit(#[allow(dead_code)] Option<Box<dyn Any + Send + Sync>>); // Held for its drop.
 
 impl Permit {
@@ -45,6 +45,22 @@ pub trait External: Send + Sync {
     /// A permit, as soon as one is free. Cancel safe; whoever waits is served in order.
     async fn acquire(&self) -> Permit {
         Permit::unlimited()
+    }
+
+    /// Room for one large answer, which a reconcile holds until it ends, if there is some. Whoever waits for both takes this before a permit.
+    fn try_acquire_room(&self) -> Option<Permit> {
+        Some(Permit::unlimited())
+    }
+
+    /// Likewise, as soon as there is some. Cancel safe; whoever waits is served in order.
+    async fn acquire_room(&self) -> Permit {
+        Permit::unlimited()
+    }
+
+    /// Computes with a large answer, which takes long: one at a time for all objects of a plugin, so that it takes no more than one core, and beside the
+    /// other tasks.
+    async fn compute(&self, work: &mut (dyn FnMut() + Send)) {
+        work();
     }
 
     /// Reads the external resource. Changes nothing.

@@ -19,7 +19,9 @@ use crossbridge_types::{Violation, limits};
 use jiff::Timestamp;
 use prost::Message;
 use tokio::{
-    sync::{Notify, OwnedSemaphorePermit, watch},
+    runtime::{Handle, RuntimeFlavor},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
+    task::block_in_place,
     time::{Instant, timeout},
 };
 use tonic::{Request, Response, Status, transport::Channel};
@@ -46,6 +48,10 @@ pub struct Plugin {
     large_observations: LargeAnswers,
     /// Of the calls that change something: whatever is observed takes no place of theirs, as an answer that comes too late is not known.
     large_outcomes: LargeAnswers,
+    /// One for each large answer that a reconcile may hold to its end.
+    room: Arc<Semaphore>,
+    /// One: so many cores compute with its large answers.
+    core: Arc<Semaphore>,
 }
 
 impl Plugin {
@@ -80,6 +86,8 @@ impl Plugin {
             now: Arc::clone(&options.now),
             large_observations: LargeAnswers::new(limits::LARGE_ANSWERS, limits::LARGE_ANSWER),
             large_outcomes: LargeAnswers::new(limits::LARGE_ANSWERS, limits::LARGE_ANSWER),
+            room: Arc::new(Semaphore::new(limits::LARGE_ANSWERS)),
+            core: Arc::new(Semaphore::new(1)),
         };
         let supervision = Supervision {
             handshake,
@@ -145,6 +153,15 @@ impl Plugin {
         }
     }
 
+    /// One at a time. In a simulation there is one thread alone.
+    async fn compute<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _turn = one_of(&self.core).await;
+        match Handle::current().runtime_flavor() {
+            RuntimeFlavor::MultiThread => block_in_place(work),
+            _ => work(),
+        }
+    }
+
     /// A call that may change something, by the method that serves it.
     async fn send_call<Q, A, F>(
         &self,
@@ -166,8 +183,11 @@ impl Plugin {
         let secrets = SentSecrets::of(&call.target.config, Some(&call.desired));
         let answer = self
             .call(
-                method,
-                Some(&call.target),
+                About {
+                    method,
+                    target: Some(&call.target),
+                    large: Some(&large),
+                },
                 request,
                 call.deadline,
                 |answer| {
@@ -184,8 +204,7 @@ impl Plugin {
     /// some words of an answer.
     async fn call<Q, A, T, F>(
         &self,
-        method: &'static str,
-        target: Option<&Target>,
+        about: About<'_>,
         request: Q,
         deadline: Timestamp,
         check: impl FnOnce(A) -> Answered<T>,
@@ -196,10 +215,21 @@ impl Plugin {
         T: Describe,
         F: Future<Output = Result<Response<A>, Status>>,
     {
+        let About {
+            method,
+            target,
+            large,
+        } = about;
         let state = self.state.borrow().clone();
         let _in_flight = self.begin_call(&state, deadline).await?;
         let begun = Instant::now();
-        let result = send(&state, &self.now, request, deadline, check, call).await;
+        let result = match send(&state, &self.now, request, deadline, call).await {
+            Ok(answer) if large.is_some_and(LargeAnswer::is_large) => {
+                self.compute(|| send::checked(answer, check)).await
+            }
+            Ok(answer) => send::checked(answer, check),
+            Err(error) => Err(error),
+        };
         let code = match &result {
             Ok(_) => "OK",
             Err(CallError::Rejected { code, .. } | CallError::Unknown { code, .. }) => code,
@@ -226,6 +256,22 @@ impl Plugin {
     }
 }
 
+/// What a call is about.
+struct About<'a> {
+    method: &'static str,
+    /// `None`: a config.
+    target: Option<&'a Target>,
+    /// How its answer counts among the large ones; `None`: it does not.
+    large: Option<&'a LargeAnswer>,
+}
+
+/// A permit of a semaphore, as soon as one is free.
+async fn one_of(semaphore: &Arc<Semaphore>) -> Permit {
+    // They are never closed.
+    let permit = Arc::clone(semaphore).acquire_owned().await;
+    permit.map_or_else(|_| Permit::unlimited(), Permit::holding)
+}
+
 #[async_trait]
 impl External for Plugin {
     fn try_acquire(&self) -> Option<Permit> {
@@ -235,11 +281,20 @@ impl External for Plugin {
 
     async fn acquire(&self) -> Permit {
         let permits = Arc::clone(&self.state.borrow().permits);
-        // They are never closed.
-        permits
-            .acquire_owned()
-            .await
-            .map_or_else(|_| Permit::unlimited(), Permit::holding)
+        one_of(&permits).await
+    }
+
+    fn try_acquire_room(&self) -> Option<Permit> {
+        let room = Arc::clone(&self.room);
+        room.try_acquire_owned().ok().map(Permit::holding)
+    }
+
+    async fn acquire_room(&self) -> Permit {
+        one_of(&self.room).await
+    }
+
+    async fn compute(&self, work: &mut (dyn FnMut() + Send)) {
+        self.compute(work).await;
     }
 
     async fn observe(
@@ -255,8 +310,11 @@ impl External for Plugin {
         let secrets = SentSecrets::of(&target.config, Some(desired));
         let result = self
             .call(
-                "Observe",
-                Some(target),
+                About {
+                    method: "Observe",
+                    target: Some(target),
+                    large: Some(&large),
+                },
                 request,
                 deadline,
                 |answer| {
@@ -329,8 +387,11 @@ impl External for Plugin {
         let secrets = SentSecrets::of(config, None);
         let verdict = self
             .call(
-                "CheckConfig",
-                None,
+                About {
+                    method: "CheckConfig",
+                    target: None,
+                    large: None,
+                },
                 request,
                 deadline,
                 |answer| Ok(secrets.hide_in_answer(answer::config_checked(answer)?)),

@@ -17,15 +17,14 @@ use crate::{answer::Answered, random, state::PluginState, status};
 /// Of one answer: the longest message that is read, with what frames it.
 pub(crate) const MOST_RECEIVED: usize = limits::ANSWER + (64 << 10);
 
-/// Sends a request and checks its answer.
-pub(crate) async fn send<Q, A, T, F>(
+/// Sends a request.
+pub(crate) async fn send<Q, A, F>(
     state: &PluginState,
     now: &Now,
     request: Q,
     deadline: Timestamp,
-    check: impl FnOnce(A) -> Answered<T>,
     call: impl FnOnce(Request<Q>) -> F,
-) -> Result<T, CallError>
+) -> Result<A, CallError>
 where
     Q: Message,
     F: Future<Output = Result<Response<A>, Status>>,
@@ -43,7 +42,12 @@ where
         message: "the plugin did not answer before the deadline".into(),
     })?;
     let answer = answer.map_err(|status| status::classify(&status))?;
-    check(answer.into_inner()).map_err(|why| CallError::Unknown {
+    Ok(answer.into_inner())
+}
+
+/// What an answer says, or how it breaks the contract.
+pub(crate) fn checked<A, T>(answer: A, check: impl FnOnce(A) -> Answered<T>) -> Result<T, CallError> {
+    check(answer).map_err(|why| CallError::Unknown {
         code: status::INVALID_ANSWER.into(),
         message: format!("the plugin's answer breaks the contract: {why}"),
     })

@@ -52,6 +52,11 @@ pub struct LargeAnswer {
 }
 
 impl LargeAnswer {
+    /// Whether so much of it has been received that it counts.
+    pub fn is_large(&self) -> bool {
+        self.held.lock().is_some()
+    }
+
     pub(crate) fn counted(self) -> Counted {
         Counted {
             waiting: PollSemaphore::new(self.of.at_once),

@@ -100,6 +100,8 @@ pub enum Input<M: Machine, O> {
     Performed(M::Performed),
     /// The API server did not carry it out.
     Failed(ApiFailure),
+    /// It changed nothing, and its answer was discarded, as there was no room for it: whoever runs the driver begins another reconcile when there is.
+    Discarded,
     /// The newest stored version; `None`: the object is gone, or another one has its name.
     Newest(Option<(O, M::View)>),
     /// Whether the write landed, as far as anybody knows.
@@ -119,6 +121,7 @@ impl<M: Machine, O> Input<M, O> {
             Self::Proceed => "Proceed",
             Self::Performed(_) => "Performed",
             Self::Failed(_) => "Failed",
+            Self::Discarded => "Discarded",
             Self::Newest(_) => "Newest",
             Self::Persisted(_) => "Persisted",
             Self::Waited => "Waited",
@@ -157,7 +160,7 @@ pub enum End {
 pub enum Retry {
     /// The lease is another's, or the process is draining.
     Standby,
-    /// The plugin has as many calls as it takes.
+    /// The plugin has as many calls as it takes, or as many large answers are held as there is room for.
     NoPermit,
     /// The API server did not carry something out.
     ApiServer,

@@ -89,6 +89,10 @@ pub trait Machine: Debug + Clone {
     fn requirements(memory: &Self::Memory, action: &Self::Action) -> Requirements;
     /// The permit is of no more use once this action was carried out.
     fn ends_permit(action: &Self::Action) -> bool;
+    /// Whether an action changes nothing, here or outside: as if it had not been begun if nobody takes in what came of it.
+    fn changes_nothing(_: &Self::Action) -> bool {
+        false
+    }
     /// The action is about to be carried out.
     fn before(memory: &mut Self::Memory, snapshot: &Self::Snapshot, action: &Self::Action);
     /// The action was carried out; it began at `began`.

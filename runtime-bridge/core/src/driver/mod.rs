@@ -116,6 +116,10 @@ impl<M: Machine, O: Clone> Driver<M, O> {
                 M::report_failure(memory, &action.action, &failure);
                 State::AfterFailure(failure)
             }
+            (State::Perform(action), Input::Discarded) if M::changes_nothing(&action.action) => {
+                self.permit = false;
+                State::retry(moment.now + NO_PERMIT, Retry::NoPermit)
+            }
             (State::AfterFailure(failure), Input::Live(live)) => {
                 self.permit = false;
                 let failure = match live {

@@ -135,6 +135,10 @@ impl Machine for ManagedMachine {
         matches!(action, Action::Observe(_) | Action::Call(_))
     }
 
+    fn changes_nothing(action: &Action) -> bool {
+        matches!(action, Action::Observe(_))
+    }
+
     fn before(memory: &mut ReconcileMemory, snapshot: &Snapshot, action: &Action) {
         if !matches!(action, Action::WriteStatus(_)) {
             memory.begin_step();

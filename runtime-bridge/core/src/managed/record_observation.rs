@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
-use crate::external::{CallError, Document, FieldDiff, Observation, ObserveResult, Verb};
+use crate::external::{CallError, Observation, ObserveResult, Verb};
 
 use super::{
     attempt::Attempt,
@@ -13,6 +12,7 @@ use super::{
     diff,
     intervals::{next_observation, poll_interval},
     last_observation::{LastObservation, ObservedState},
+    observation_size::{KEPT, weighs_at_most},
     reconcile_inputs::ReconcileInputs,
     reconcile_memory::ReconcileMemory,
     record::Stored,
@@ -108,7 +108,7 @@ impl ReconcileMemory {
     /// The pass is over. An observation that is large is not kept beyond it, as there is one for each object: whoever needs it observes again.
     pub fn shed(&mut self) {
         let is_large = match self.observed.last_state() {
-            Some(ObservedState::Exists(observation)) => !is_small(observation),
+            Some(ObservedState::Exists(observation)) => !weighs_at_most(observation, KEPT),
             Some(ObservedState::Absent(_)) | None => false,
         };
         if is_large {
@@ -157,51 +157,6 @@ impl ReconcileMemory {
     }
 }
 
-/// What an observation may weigh that is kept for each object, about as bytes in memory.
-const KEPT: usize = 64 << 10;
-
-fn is_small(observation: &Observation) -> bool {
-    let mut room = Room(KEPT);
-    let documents = [Some(&observation.parameters), observation.status.as_ref()];
-    documents
-        .into_iter()
-        .flatten()
-        .all(|document| room.takes_fields(document))
-        && observation.diffs.iter().all(|diff| {
-            let mut values = [&diff.desired, &diff.observed].into_iter().flatten();
-            room.takes(size_of::<FieldDiff>() + diff.path.len())
-                && values.all(|value| room.takes_value(value))
-        })
-}
-
-/// What is left of [`KEPT`].
-struct Room(usize);
-
-impl Room {
-    /// Whether there is room for so many bytes, which are taken then.
-    fn takes(&mut self, bytes: usize) -> bool {
-        let rest = self.0.checked_sub(bytes);
-        self.0 = rest.unwrap_or_default();
-        rest.is_some()
-    }
-
-    fn takes_fields(&mut self, fields: &Document) -> bool {
-        let mut fields = fields.iter();
-        fields.all(|(name, value)| self.takes(name.len()) && self.takes_value(value))
-    }
-
-    fn takes_value(&mut self, value: &Value) -> bool {
-        const EACH: usize = 48;
-        let own = EACH + value.as_str().map_or(0, str::len);
-        self.takes(own)
-            && match value {
-                Value::Array(items) => items.iter().all(|item| self.takes_value(item)),
-                Value::Object(fields) => self.takes_fields(fields),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
-            }
-    }
-}
-
 /// The call that the object's record holds.
 pub(super) fn recorded(snapshot: &Snapshot) -> Option<Attempt> {
     match &*snapshot.managed.record() {
@@ -215,44 +170,5 @@ pub(super) fn incarnation(snapshot: &Snapshot) -> u32 {
     match &*snapshot.managed.record() {
         Stored::Owned(record) => record.incarnation,
         Stored::None | Stored::Unreadable(_) => 0,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn observation(parameters: &Value) -> Observation {
-        Observation {
-            parameters: parameters.as_object().cloned().unwrap_or_default(),
-            ..Observation::default()
-        }
-    }
-
-    #[test]
-    fn an_observation_is_weighed_as_it_lies_in_memory() {
-        assert!(is_small(&observation(&json!({"a": "x".repeat(KEPT / 2)}))));
-        assert!(!is_small(&observation(&json!({"a": "x".repeat(KEPT)}))));
-        // Two bytes each as text.
-        assert!(!is_small(&observation(&json!({"a": vec![0; 2000]}))));
-        let mut of_status = observation(&json!({}));
-        of_status.status = observation(&json!({"a": "x".repeat(KEPT)})).parameters.into();
-        assert!(!is_small(&of_status));
-        assert!(!is_small(&observation(&json!({"a": {"x".repeat(KEPT): 1}}))));
-        let differs = |path: &str| FieldDiff {
-            path: path.to_owned(),
-            desired: None,
-            observed: None,
-            needs_replacement: false,
-        };
-        let mut of_diffs = observation(&json!({}));
-        of_diffs.diffs = vec![differs("/a"); 100];
-        assert!(is_small(&of_diffs));
-        of_diffs.diffs = vec![differs(&format!("/{}", "a".repeat(1000))); 100];
-        assert!(!is_small(&of_diffs), "paths weigh, too");
-        of_diffs.diffs = vec![differs("/a"); 1024];
-        assert!(!is_small(&of_diffs), "each weighs something");
     }
 }

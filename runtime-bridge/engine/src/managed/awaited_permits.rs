@@ -2,49 +2,50 @@
 
 use std::collections::BTreeMap;
 
-use bridge_core::port::Permit;
 use parking_lot::Mutex;
 use tokio_util::task::AbortOnDropHandle;
+
+use super::permit::Permits;
 
 /// The objects, by uid, for which a permit is waited for, or kept until their turn.
 #[derive(Default)]
 pub(super) struct AwaitedPermits(Mutex<BTreeMap<String, Awaited>>);
 
 struct Awaited {
-    permit: Option<Permit>,
+    permits: Option<Permits>,
     _task: AbortOnDropHandle<()>,
 }
 
 impl AwaitedPermits {
-    /// Has a task wait for a permit, unless one does already. It hands the permit to [`keep`](Self::keep); forgotten, it is ended.
+    /// Has a task wait for permits, unless one does already. It hands them to [`keep`](Self::keep); forgotten, it is ended.
     pub(super) fn wait<F>(&self, uid: &str, task: impl FnOnce() -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        // Held until the task is noted down: else it might have the permit before it is known.
+        // Held until the task is noted down: else it might have them before it is known.
         let mut awaited = self.0.lock();
         awaited.entry(uid.to_owned()).or_insert_with(|| Awaited {
-            permit: None,
+            permits: None,
             _task: AbortOnDropHandle::new(tokio::spawn(task())),
         });
     }
 
-    /// The permit that was acquired for an object.
-    pub(super) fn take(&self, uid: &str) -> Option<Permit> {
+    /// What was acquired for an object.
+    pub(super) fn take(&self, uid: &str) -> Option<Permits> {
         let mut awaited = self.0.lock();
         awaited
             .get(uid)
-            .is_some_and(|one| one.permit.is_some())
+            .is_some_and(|one| one.permits.is_some())
             .then(|| awaited.remove(uid))??
-            .permit
+            .permits
     }
 
-    /// Keeps a permit until the object's turn; false: it is waited for no more.
-    pub(super) fn keep(&self, uid: &str, permit: Permit) -> bool {
+    /// Keeps them until the object's turn; false: they are waited for no more.
+    pub(super) fn keep(&self, uid: &str, permits: Permits) -> bool {
         let mut awaited = self.0.lock();
         match awaited.get_mut(uid) {
             Some(one) => {
-                one.permit = Some(permit);
+                one.permits = Some(permits);
                 true
             }
             None => false,
@@ -75,7 +76,7 @@ mod tests {
 
     fn awaited(uid: &str) -> AwaitedPermits {
         let waiting = Awaited {
-            permit: None,
+            permits: None,
             _task: AbortOnDropHandle::new(tokio::spawn(std::future::pending())),
         };
         AwaitedPermits(Mutex::new(BTreeMap::from([(uid.to_owned(), waiting)])))
@@ -85,18 +86,18 @@ mod tests {
     async fn a_permit_is_kept_for_one_turn_of_who_still_waits() {
         let one = awaited("one");
         assert!(one.take("one").is_none(), "it is waited for");
-        assert!(one.keep("one", Permit::unlimited()));
+        assert!(one.keep("one", Permits::default()));
         assert!(one.take("other").is_none());
         assert!(one.take("one").is_some());
         assert!(one.take("one").is_none());
-        assert!(!one.keep("one", Permit::unlimited()), "its turn is over");
+        assert!(!one.keep("one", Permits::default()), "its turn is over");
     }
 
     #[tokio::test]
     async fn a_turn_without_a_call_gives_the_permit_back_and_ends_no_waiting() {
         let one = awaited("one");
         one.give_back("one");
-        assert!(one.keep("one", Permit::unlimited()), "it still waits");
+        assert!(one.keep("one", Permits::default()), "it still waits");
         one.give_back("one");
         assert!(one.take("one").is_none());
     }

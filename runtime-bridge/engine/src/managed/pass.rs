@@ -17,7 +17,7 @@ use tracing::Instrument;
 
 use super::{
     failpoint::{Side, reach},
-    permit::Permit,
+    permit::Permits,
     reconciler::ManagedReconciler,
     view::{self, Views},
 };
@@ -61,18 +61,29 @@ pub(super) async fn run(
 impl ManagedReconciler {
     async fn drive(&self, first: &Arc<Object>, memory: &mut ReconcileMemory, views: &mut Views) -> Next {
         let mut driver = ManagedDriver::begin(memory, &self.moment());
-        let mut permit = None;
+        let mut held = Permits::default();
         loop {
             let input = match driver.effect() {
                 Effect::End(end) => return self.ended(first, end),
                 effect => {
-                    self.carry_out(first, &driver, effect, memory, &mut permit, views)
+                    self.carry_out(first, &driver, effect, memory, &mut held, views)
                         .await
                 }
             };
-            driver.resume(memory, &self.moment(), input);
+            let moment = self.moment();
+            if held.has_room() {
+                let mut input = Some(input);
+                let mut resume = || {
+                    if let Some(input) = input.take() {
+                        driver.resume(memory, &moment, input);
+                    }
+                };
+                self.external.compute(&mut resume).await;
+            } else {
+                driver.resume(memory, &moment, input);
+            }
             if !driver.holds_permit() {
-                permit = None;
+                held.end_call();
             }
             self.emit(first, memory);
         }
@@ -118,7 +129,7 @@ impl ManagedReconciler {
         driver: &ManagedDriver,
         effect: Effect<'_, ManagedMachine, Arc<Object>>,
         memory: &ReconcileMemory,
-        permit: &mut Permit,
+        held: &mut Permits,
         views: &mut Views,
     ) -> ManagedInput {
         match effect {
@@ -129,18 +140,14 @@ impl ManagedReconciler {
             Effect::Collect { object, snapshot } => {
                 Input::Collected(Box::new(self.collect(snapshot, object, memory).await))
             }
-            Effect::AcquirePermit => {
-                let (acquired, how) = self.acquire_permit(first);
-                *permit = acquired;
-                Input::Permit(how)
-            }
+            Effect::AcquirePermit => Input::Permit(self.acquire_permit(first, held)),
             Effect::Begin { object, action } => {
                 tracing::debug!(decision = %action, version = object.resource_version());
                 reach(Side::Before, failpoint(action), object).await;
                 Input::Proceed
             }
             Effect::Perform { object, action } => {
-                let input = self.perform(driver, object, action, memory).await;
+                let input = self.perform(driver, object, action, memory, held).await;
                 reach(Side::After, failpoint(action), object).await;
                 input
             }
@@ -167,12 +174,25 @@ impl ManagedReconciler {
         object: &Arc<Object>,
         action: &Action,
         memory: &ReconcileMemory,
+        held: &mut Permits,
     ) -> ManagedInput {
         let writer = &self.shared.writer.for_reconcile(&object.key());
         let version = |object: Arc<Object>| Performed::Version(object.resource_version().to_string());
         let result = match action {
-            Action::Observe(asked) => Ok(Performed::Observed(self.observe(driver, object, asked).await)),
-            Action::Call(call) => Ok(Performed::Answered(self.call(driver, object, call).await)),
+            Action::Observe(asked) => {
+                let result = self.observe(driver, object, asked).await;
+                if let Ok(observed) = &result
+                    && !self.may_hold(object, observed, held)
+                {
+                    return Input::Discarded;
+                }
+                Ok(Performed::Observed(result))
+            }
+            Action::Call(call) => {
+                let mut answer = self.call(driver, object, call).await;
+                self.shed_for_room(object, &mut answer, held);
+                Ok(Performed::Answered(answer))
+            }
             Action::VerifyResourceVersion => writer.get_live(&self.api, &object.key()).await.map(version),
             Action::WriteMetadata(change) => writer.put(&view::changed(object, change)).await.map(version),
             Action::WriteStatus(write) => {
@@ -414,6 +434,7 @@ impl ManagedReconciler {
         self.shared.claims.lock().release(uid);
         self.shared.connection_secrets.forget(uid);
         self.awaited_permits.forget(uid);
+        self.large_answers.forget(uid);
     }
 }
 

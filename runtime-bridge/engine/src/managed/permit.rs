@@ -1,65 +1,161 @@
-//! A plugin takes so many calls at once. A reconcile acquires its permit before the deadline of a call begins to run.
+//! A plugin takes so many calls at once, and so many of its large answers are held at once. A reconcile acquires what it needs before the deadline of a
+//! call begins to run.
 //!
-//! One that gets none ends, and leaves its dispatch permit to others: a task waits in its stead, and makes it the object's turn when it has one. So
-//! a plugin that hangs holds as many dispatch permits as it takes calls, and no more.
+//! One that gets it not ends, and leaves its dispatch permit to others: a task waits in its stead, and makes it the object's turn when it has all. So
+//! a plugin that hangs holds as many dispatch permits as it takes calls, and no more; and one whose answers are as large as can be fills no memory.
 
 use std::{
+    collections::BTreeSet,
     sync::{Arc, Weak},
     time::Duration,
 };
 
 use bridge_core::{
     driver::Permit as Granted,
-    port,
+    external::{Answer, ObserveResult, OutcomeResult},
+    managed,
+    port::{External, Permit},
     queue::{Priority, Wake},
 };
+use parking_lot::Mutex;
 use tokio::time::sleep;
 
 use super::reconciler::ManagedReconciler;
 use crate::{dispatch::Dispatcher, object::Object};
 
-/// One of the plugin's permits, held until the answer is there.
-pub(super) type Permit = Option<port::Permit>;
+/// What a reconcile holds of its plugin.
+#[derive(Debug, Default)]
+pub(super) struct Permits {
+    /// For one call, until its answer is there.
+    call: Option<Permit>,
+    /// For a large answer, until the reconcile ends.
+    room: Option<Permit>,
+}
 
-impl ManagedReconciler {
-    /// A permit that is free, or was acquired for this object since its last turn. Else one is waited for, in order, and makes it the object's turn.
-    pub(super) fn acquire_permit(&self, object: &Object) -> (Permit, Granted) {
-        let uid = object.uid();
-        let permit = self
-            .awaited_permits
-            .take(uid)
-            .or_else(|| self.external.try_acquire());
-        if permit.is_some() {
-            return (permit, Granted::AtOnce);
-        }
-        self.awaited_permits.wait(uid, || self.wait_for_permit(object));
-        (None, Granted::Never)
+impl Permits {
+    pub(super) fn end_call(&mut self) {
+        self.call = None;
     }
 
-    /// Dropping the future ends the waiting, or gives the permit back.
+    /// Whether what is decided from may be large.
+    pub(super) fn has_room(&self) -> bool {
+        self.room.is_some()
+    }
+
+    /// Whether there is room, or can be at once.
+    fn takes_room(&mut self, external: &dyn External) -> bool {
+        self.room = self.room.take().or_else(|| external.try_acquire_room());
+        self.room.is_some()
+    }
+}
+
+/// The objects, by uid, whose last answer was large.
+#[derive(Debug, Default)]
+pub(super) struct LargeAnswers(Mutex<BTreeSet<String>>);
+
+impl LargeAnswers {
+    fn contains(&self, uid: &str) -> bool {
+        self.0.lock().contains(uid)
+    }
+
+    fn record(&self, uid: &str, is_large: bool) {
+        let mut large = self.0.lock();
+        if is_large {
+            large.insert(uid.to_owned());
+        } else if !large.is_empty() {
+            large.remove(uid);
+        }
+    }
+
+    pub(super) fn forget(&self, uid: &str) {
+        self.record(uid, false);
+    }
+}
+
+impl ManagedReconciler {
+    /// What is free, or was acquired for this object since its last turn. Else it is waited for, in order, and makes it the object's turn.
+    pub(super) fn acquire_permit(&self, object: &Object, held: &mut Permits) -> Granted {
+        let uid = object.uid();
+        let kept = self.awaited_permits.take(uid).unwrap_or_default();
+        held.call = kept.call;
+        held.room = held.room.take().or(kept.room);
+        let has_room = !self.large_answers.contains(uid) || held.takes_room(&*self.external);
+        if has_room {
+            held.call = held.call.take().or_else(|| self.external.try_acquire());
+        }
+        if has_room && held.call.is_some() {
+            return Granted::AtOnce;
+        }
+        self.awaited_permits.wait(uid, || self.wait_for_permit(object));
+        Granted::Never
+    }
+
+    /// Whether an observation may be kept until the reconcile ends. If not, room is waited for, and makes it the object's turn: it is observed again then.
+    pub(super) fn may_hold(&self, object: &Object, result: &ObserveResult, held: &mut Permits) -> bool {
+        let is_large = matches!(result, ObserveResult::Found(found) if managed::is_large(found));
+        self.large_answers.record(object.uid(), is_large);
+        if !is_large || held.takes_room(&*self.external) {
+            return true;
+        }
+        self.awaited_permits
+            .wait(object.uid(), || self.wait_for_permit(object));
+        false
+    }
+
+    /// Takes a large observation for which there is no room out of the answer of a call, which must be persisted: it saves a read, and the reconcile
+    /// reads instead. What is said only once stays.
+    pub(super) fn shed_for_room(&self, object: &Object, answer: &mut Answer, held: &mut Permits) {
+        let Ok(outcome) = answer else { return };
+        let OutcomeResult::Completed(completed) = &mut outcome.result else {
+            return;
+        };
+        let is_large = completed.observation.as_ref().is_some_and(managed::is_large);
+        if !is_large {
+            return;
+        }
+        self.large_answers.record(object.uid(), true);
+        if !held.takes_room(&*self.external)
+            && let Some(observation) = completed.observation.take()
+        {
+            outcome
+                .connection_details
+                .0
+                .extend(observation.connection_details.0);
+            outcome.warnings.extend(observation.warnings);
+        }
+    }
+
+    /// Dropping the future ends the waiting, or gives back what was acquired.
     fn wait_for_permit(&self, object: &Object) -> impl Future<Output = ()> + Send + use<> {
         let (key, uid) = (object.key(), object.uid().to_owned());
         let external = Arc::clone(&self.external);
+        let is_large = self.large_answers.contains(&uid);
         // Both have the tasks, in the end.
         let awaited = Arc::downgrade(&self.awaited_permits);
         let dispatcher: Weak<Dispatcher> = self.shared.dispatcher.clone();
         let (clock, unused): (_, Duration) = (Arc::clone(&self.shared.clock), self.kind.timeouts.call);
         async move {
-            let permit = external.acquire().await;
+            // In this order everywhere: whoever has room may wait for a permit, and nobody waits for room with a permit.
+            let room = if is_large {
+                Some(external.acquire_room().await)
+            } else {
+                None
+            };
+            let call = Some(external.acquire().await);
             let is_kept = awaited
                 .upgrade()
-                .is_some_and(|awaited| awaited.keep(&uid, permit));
+                .is_some_and(|awaited| awaited.keep(&uid, Permits { call, room }));
             let Some(dispatcher) = dispatcher.upgrade().filter(|_| is_kept) else {
                 return;
             };
             let wake = Wake {
                 at: clock.now(),
-                // The permit lies idle until then.
+                // The permits lie idle until then.
                 priority: Priority::UserChange,
             };
             dispatcher.enqueue(&key, wake);
             drop(dispatcher);
-            // Where no turn comes, as nothing is reconciled now, others may have it.
+            // Where no turn comes, as nothing is reconciled now, others may have them.
             sleep(unused).await;
             if let Some(awaited) = awaited.upgrade() {
                 awaited.forget(&uid);

@@ -20,6 +20,7 @@ use super::{
     counts::Counts,
     digest::Digester,
     metrics::{Gvk, ManagedMetrics},
+    permit::LargeAnswers,
     suspensions::Suspensions,
 };
 use crate::{
@@ -178,6 +179,7 @@ pub struct ManagedReconciler {
     pub(super) gvk: Arc<Gvk>,
     pub(super) memories: Memories<ReconcileMemory>,
     pub(super) awaited_permits: Arc<AwaitedPermits>,
+    pub(super) large_answers: LargeAnswers,
 }
 
 impl ManagedReconciler {
@@ -201,6 +203,7 @@ impl ManagedReconciler {
             gvk: Arc::new(Gvk { gvk }),
             memories: Memories::default(),
             awaited_permits: Arc::default(),
+            large_answers: LargeAnswers::default(),
         })
     }
 

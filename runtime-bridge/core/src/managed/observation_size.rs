@@ -1,0 +1,111 @@
+//! What an observation takes in memory, about.
+
+use serde_json::Value;
+
+use crate::external::{Document, FieldDiff, Observation};
+
+/// What an observation may weigh that is kept for each object, in bytes.
+pub(super) const KEPT: usize = 64 << 10;
+
+/// What one may weigh that any number of reconciles hold until they end, in bytes. A document of many small values takes more than ten times what it has
+/// as text.
+const HELD: usize = 512 << 10;
+
+/// Whether so few reconciles may hold one of this size at once that they are counted.
+#[must_use]
+pub fn is_large(observation: &Observation) -> bool {
+    !weighs_at_most(observation, HELD)
+}
+
+/// Whether an observation takes at most so many bytes.
+pub(super) fn weighs_at_most(observation: &Observation, bytes: usize) -> bool {
+    let mut room = Room(bytes);
+    let documents = [Some(&observation.parameters), observation.status.as_ref()];
+    documents
+        .into_iter()
+        .flatten()
+        .all(|document| room.takes_fields(document))
+        && observation.diffs.iter().all(|diff| {
+            let mut values = [&diff.desired, &diff.observed].into_iter().flatten();
+            room.takes(size_of::<FieldDiff>() + diff.path.len())
+                && values.all(|value| room.takes_value(value))
+        })
+}
+
+/// The bytes that are left.
+struct Room(usize);
+
+impl Room {
+    /// Whether there is room for so many bytes, which are taken then.
+    fn takes(&mut self, bytes: usize) -> bool {
+        let rest = self.0.checked_sub(bytes);
+        self.0 = rest.unwrap_or_default();
+        rest.is_some()
+    }
+
+    fn takes_fields(&mut self, fields: &Document) -> bool {
+        let mut fields = fields.iter();
+        fields.all(|(name, value)| self.takes(name.len()) && self.takes_value(value))
+    }
+
+    fn takes_value(&mut self, value: &Value) -> bool {
+        const EACH: usize = 48;
+        let own = EACH + value.as_str().map_or(0, str::len);
+        self.takes(own)
+            && match value {
+                Value::Array(items) => items.iter().all(|item| self.takes_value(item)),
+                Value::Object(fields) => self.takes_fields(fields),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn observation(parameters: &Value) -> Observation {
+        Observation {
+            parameters: parameters.as_object().cloned().unwrap_or_default(),
+            ..Observation::default()
+        }
+    }
+
+    fn is_small(observation: &Observation) -> bool {
+        weighs_at_most(observation, KEPT)
+    }
+
+    #[test]
+    fn an_observation_is_weighed_as_it_lies_in_memory() {
+        assert!(is_small(&observation(&json!({"a": "x".repeat(KEPT / 2)}))));
+        assert!(!is_small(&observation(&json!({"a": "x".repeat(KEPT)}))));
+        // Two bytes each as text.
+        assert!(!is_small(&observation(&json!({"a": vec![0; 2000]}))));
+        let mut of_status = observation(&json!({}));
+        of_status.status = observation(&json!({"a": "x".repeat(KEPT)})).parameters.into();
+        assert!(!is_small(&of_status));
+        assert!(!is_small(&observation(&json!({"a": {"x".repeat(KEPT): 1}}))));
+        let differs = |path: &str| FieldDiff {
+            path: path.to_owned(),
+            desired: None,
+            observed: None,
+            needs_replacement: false,
+        };
+        let mut of_diffs = observation(&json!({}));
+        of_diffs.diffs = vec![differs("/a"); 100];
+        assert!(is_small(&of_diffs));
+        of_diffs.diffs = vec![differs(&format!("/{}", "a".repeat(1000))); 100];
+        assert!(!is_small(&of_diffs), "paths weigh, too");
+        of_diffs.diffs = vec![differs("/a"); 1024];
+        assert!(!is_small(&of_diffs), "each weighs something");
+    }
+
+    #[test]
+    fn what_is_not_kept_may_be_held_by_many() {
+        assert!(!is_large(&observation(&json!({"a": "x".repeat(2 * KEPT)}))));
+        assert!(is_large(&observation(&json!({"a": "x".repeat(HELD)}))));
+        assert!(is_large(&observation(&json!({"a": vec![0; 20_000]}))));
+    }
+}
