@@ -100,7 +100,7 @@ pub const ALL: &[Row] = &[
     },
     Row {
         what: "answer of a plugin",
-        limit: "4 MiB",
+        limit: "4 MiB; about a resource more, where the operator says so (`--plugin-max-answer`)",
     },
     Row {
         what: "fields of an answer, those of messages within it included",
@@ -109,6 +109,10 @@ pub const ALL: &[Row] = &[
     Row {
         what: "answers of more than 256 KiB that are received and parsed of a plugin at once",
         limit: "8 of observations and 8 of other calls; the others wait, within their deadlines",
+    },
+    Row {
+        what: "observations of about 512 KiB in memory that reconciles of a plugin hold at once",
+        limit: "8; others wait before they are made, and one that was not known to be so large is made again; one plugin's are parsed and compared one at a time",
     },
     Row {
         what: "kinds of a plugin",

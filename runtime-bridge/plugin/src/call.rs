@@ -45,6 +45,7 @@ pub struct Plugin {
     recheck: Arc<Notify>,
     observer: Arc<dyn CallObserver>,
     now: Now,
+    max_answer_bytes: usize,
     large_observations: LargeAnswers,
     /// Of the calls that change something: whatever is observed takes no place of theirs, as an answer that comes too late is not known.
     large_outcomes: LargeAnswers,
@@ -84,6 +85,7 @@ impl Plugin {
             recheck: Arc::clone(&recheck),
             observer: options.observer,
             now: Arc::clone(&options.now),
+            max_answer_bytes: options.max_answer_bytes,
             large_observations: LargeAnswers::new(limits::LARGE_ANSWERS, limits::LARGE_ANSWER),
             large_outcomes: LargeAnswers::new(limits::LARGE_ANSWERS, limits::LARGE_ANSWER),
             room: Arc::new(Semaphore::new(limits::LARGE_ANSWERS)),
@@ -115,8 +117,10 @@ impl Plugin {
 
     fn resources(&self, deadline: Timestamp, large: &LargeAnswer) -> ResourceServiceClient<Guarded> {
         let channel = self.channels.now().until(deadline, Arc::clone(&self.now));
-        let channel = channel.at_most(send::MOST_RECEIVED).counted(large.clone());
-        ResourceServiceClient::new(channel).max_decoding_message_size(limits::ANSWER)
+        let channel = channel
+            .at_most(self.max_answer_bytes + send::FRAMES)
+            .counted(large.clone());
+        ResourceServiceClient::new(channel).max_decoding_message_size(self.max_answer_bytes)
     }
 
     fn plugin_service(&self, deadline: Timestamp) -> PluginServiceClient<Guarded> {

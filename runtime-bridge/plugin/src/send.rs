@@ -14,8 +14,11 @@ use tonic::{
 
 use crate::{answer::Answered, random, state::PluginState, status};
 
+/// What frames the longest message of an answer, in bytes.
+pub(crate) const FRAMES: usize = 64 << 10;
+
 /// Of one answer: the longest message that is read, with what frames it.
-pub(crate) const MOST_RECEIVED: usize = limits::ANSWER + (64 << 10);
+pub(crate) const MOST_RECEIVED: usize = limits::ANSWER + FRAMES;
 
 /// Sends a request.
 pub(crate) async fn send<Q, A, F>(

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_core::back_off::policies;
 use bridge_transport::{Endpoint, Now, TlsFiles};
+use crossbridge_types::limits;
 use jiff::Timestamp;
 use tokio::{
     sync::{Notify, watch},
@@ -28,6 +29,8 @@ pub struct Options {
     pub tls: Option<TlsFiles>,
     /// Build of the bridge, for the plugin's logs.
     pub bridge_version: String,
+    /// What an answer to a call about a resource may have, in bytes: [`limits::ANSWER`], unless the operator gives it more.
+    pub max_answer_bytes: usize,
     /// How often a plugin is asked whether it is still the same.
     pub check_every: Duration,
     /// Receives each call when it has ended.
@@ -43,6 +46,7 @@ impl Options {
             endpoint,
             tls: None,
             bridge_version: env!("CARGO_PKG_VERSION").into(),
+            max_answer_bytes: limits::ANSWER,
             check_every: Duration::from_secs(10),
             observer: Arc::new(Unobserved),
             now: Arc::new(Timestamp::now),

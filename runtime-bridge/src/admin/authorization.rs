@@ -2,13 +2,14 @@
 
 use std::{
     collections::HashMap,
+    net::IpAddr,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use axum::{
     extract::Request,
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, StatusCode, header, uri::Authority},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -84,7 +85,7 @@ impl Authorization {
     /// Lets a request through, or answers it: over loopback without a token, else by what the token may do.
     pub(super) async fn check(self: Arc<Self>, is_local: bool, request: Request, next: Next) -> Response {
         match token(request.headers()) {
-            None if is_local => next.run(request).await,
+            None if is_local && names_this_machine(&request) => next.run(request).await,
             None => unauthorized(),
             Some(token) => match self.verdict(token, request.uri().path()).await {
                 Ok(Verdict::Allowed) => next.run(request).await,
@@ -134,6 +135,26 @@ impl Authorization {
         known.insert(asked, (verdict, Instant::now() + BELIEVED));
         Ok(verdict)
     }
+}
+
+/// Whether who asks over loopback knows it. A page in a browser on this machine may resolve a name of its own to loopback, and would read the answer as one
+/// of its own site; the browser then sends that name.
+fn names_this_machine(request: &Request) -> bool {
+    let header = request.headers().get(header::HOST);
+    let authority = match (request.uri().authority(), header) {
+        (Some(authority), _) => authority.clone(),
+        (None, Some(host)) => match Authority::try_from(host.as_bytes()) {
+            Ok(authority) => authority,
+            Err(_) => return false,
+        },
+        (None, None) => return true,
+    };
+    let host = authority.host();
+    let address = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse::<IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 fn token(headers: &HeaderMap) -> Option<&str> {
@@ -298,6 +319,38 @@ mod tests {
                 "{is_local} {token:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_page_that_calls_this_machine_by_a_name_of_its_own_is_no_neighbour() {
+        let asked = |uri: &str, host: Option<&str>| {
+            let mut request = http::Request::get(uri);
+            if let Some(host) = host {
+                request = request.header("host", host);
+            }
+            names_this_machine(&request.body(Body::empty()).expect("a request"))
+        };
+        for host in [
+            "localhost:8081",
+            "LOCALHOST",
+            "127.0.0.1:8081",
+            "127.0.0.9",
+            "[::1]:8081",
+        ] {
+            assert!(asked("/debug/state", Some(host)), "{host}");
+        }
+        assert!(asked("/debug/state", None), "no browser leaves it out");
+        assert!(asked("http://localhost:8081/debug/state", None));
+        for host in [
+            "evil.example.org:8081",
+            "localhost.evil.example.org",
+            "10.0.0.1",
+            "",
+            "a b",
+        ] {
+            assert!(!asked("/debug/state", Some(host)), "{host}");
+        }
+        assert!(!asked("http://evil.example.org/debug/state", Some("localhost")));
     }
 
     #[tokio::test(start_paused = true)]

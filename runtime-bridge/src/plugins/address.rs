@@ -3,7 +3,10 @@
 use std::str::FromStr;
 
 use bridge_plugin::{Endpoint, EndpointError};
-use crossbridge_types::{Violation, check};
+use crossbridge_types::{Violation, check, limits};
+
+/// What an operator may let an answer have, in MiB.
+const MOST_MEBIBYTES: usize = 64;
 
 /// Where a plugin listens, and what it must be called: `unix:///path`, or `NAME=unix:///path`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +73,20 @@ pub fn user(text: &str) -> Result<OfPlugin<u32>, AddressError> {
     })
 }
 
+/// `NAME=MIB`, as bytes.
+pub fn mebibytes(text: &str) -> Result<OfPlugin<usize>, AddressError> {
+    const FORM: AddressError = AddressError::NotNamed("MIB, from 4 to 64");
+    let (plugin, value) = text.split_once('=').ok_or(FORM)?;
+    let mebibytes: usize = value.parse().map_err(|_| FORM)?;
+    if !(limits::ANSWER >> 20..=MOST_MEBIBYTES).contains(&mebibytes) {
+        return Err(FORM);
+    }
+    Ok(OfPlugin {
+        plugin: name(plugin)?,
+        value: mebibytes << 20,
+    })
+}
+
 /// `NAME=GROUP`.
 pub fn group(text: &str) -> Result<OfPlugin<String>, AddressError> {
     let (plugin, value) = text.split_once('=').ok_or(AddressError::NotNamed("GROUP"))?;
@@ -122,5 +139,9 @@ mod tests {
             assert!(user(wrong).is_err(), "{wrong}");
         }
         assert!(group("aws=Cloud").is_err());
+        assert_eq!(mebibytes("aws.example.org=16").unwrap().value, 16 << 20);
+        for wrong in ["16", "aws=3", "aws=65", "aws=16Mi"] {
+            assert!(mebibytes(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -46,6 +46,16 @@ pub struct PluginArgs {
         value_parser = address::user
     )]
     pub plugin_uid: Vec<OfPlugin<u32>>,
+    /// How large an answer of the plugin of this name about a resource may be, in MiB; 4, unless this is given. The bridge holds up to 16 such answers of
+    /// a plugin at once: it takes as much more memory.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_PLUGIN_MAX_ANSWER",
+        value_name = "NAME=MIB",
+        value_delimiter = ',',
+        value_parser = address::mebibytes
+    )]
+    pub plugin_max_answer: Vec<OfPlugin<usize>>,
     /// An API group in which the plugin of this name may serve kinds, beside those that are its name or end in a dot and its name.
     #[arg(
         long,
@@ -131,18 +141,22 @@ impl PluginArgs {
     /// What flags must be to one another.
     pub fn check(&self) -> Result<(), String> {
         for OfPlugin { plugin, .. } in &self.plugin_uid {
-            let mut of_it = self
-                .addresses
-                .iter()
-                .filter(|address| address.name.as_ref() == Some(plugin));
-            let Some(address) = of_it.next() else {
-                return Err(format!(
-                    "--plugin-uid names {plugin}, and no --plugin does: write --plugin {plugin}=unix:///path"
-                ));
-            };
+            let address = self.named("--plugin-uid", plugin)?;
             self.endpoint(address).map_err(|error| error.to_string())?;
         }
+        for OfPlugin { plugin, .. } in &self.plugin_max_answer {
+            self.named("--plugin-max-answer", plugin)?;
+        }
         Ok(())
+    }
+
+    /// The plugin that a flag names.
+    fn named(&self, flag: &str, plugin: &str) -> Result<&PluginAddress, String> {
+        let mut all = self.addresses.iter();
+        all.find(|address| address.name.as_deref() == Some(plugin))
+            .ok_or_else(|| {
+                format!("{flag} names {plugin}, and no --plugin does: write --plugin {plugin}=unix:///path")
+            })
     }
 
     /// With the user that must listen there.
@@ -159,6 +173,10 @@ impl PluginArgs {
         let endpoint = self.endpoint(address).map_err(HandshakeError::from)?;
         let mut options = Options::new(endpoint);
         options.tls = self.tls.files();
+        let mut larger = self.plugin_max_answer.iter();
+        if let Some(most) = larger.find(|most| address.name.as_ref() == Some(&most.plugin)) {
+            options.max_answer_bytes = most.value;
+        }
         options.bridge_version = env!("CARGO_PKG_VERSION").into();
         options.observer = Arc::clone(calls) as _;
         Ok(options)

@@ -14,6 +14,8 @@ pub(crate) struct Parts<'a> {
     pub external_names: Vec<&'a str>,
     pub provider_states: Vec<&'a str>,
     pub connection_keys: Vec<&'a str>,
+    /// Messages and the like.
+    pub texts: Vec<&'a str>,
 }
 
 impl<'a> Parts<'a> {
@@ -23,9 +25,36 @@ impl<'a> Parts<'a> {
         self.connection_keys
             .extend(observation.connection_details.keys().map(String::as_str));
         self.found_operations.extend(&observation.operation);
+        self.texts.push(&observation.ready_message);
+        self.warnings(&observation.warnings);
+        observation
+            .operation
+            .iter()
+            .for_each(|operation| self.texts.push(&operation.message));
+    }
+
+    fn warnings(&mut self, warnings: &'a [wire::Warning]) {
+        self.texts
+            .extend(warnings.iter().map(|warning| warning.message.as_str()));
+    }
+
+    fn failure(&mut self, failure: &'a wire::Failure) {
+        self.failures.push(failure);
+        self.texts.extend([
+            &*failure.message,
+            &failure.upstream_code,
+            &failure.upstream_request_id,
+        ]);
+        self.texts.extend(
+            failure
+                .violations
+                .iter()
+                .map(|violation| violation.message.as_str()),
+        );
     }
 
     fn outcome(&mut self, outcome: &'a wire::Outcome) {
+        self.warnings(&outcome.warnings);
         self.external_names.push(&outcome.external_name);
         self.provider_states.push(&outcome.provider_state);
         self.connection_keys
@@ -37,8 +66,11 @@ impl<'a> Parts<'a> {
                     .iter()
                     .for_each(|seen| self.observation(seen));
             }
-            Some(outcome::Result::Operation(operation)) => self.operations.push(operation),
-            Some(outcome::Result::Failure(failure)) => self.failures.push(failure),
+            Some(outcome::Result::Operation(operation)) => {
+                self.operations.push(operation);
+                self.texts.push(&operation.message);
+            }
+            Some(outcome::Result::Failure(failure)) => self.failure(failure),
             None => {}
         }
     }
@@ -98,7 +130,7 @@ impl ResponseMessage for wire::ObserveResponse {
         let mut parts = Parts::default();
         match &self.result {
             Some(observe_response::Result::Observation(observation)) => parts.observation(observation),
-            Some(observe_response::Result::Failure(failure)) => parts.failures.push(failure),
+            Some(observe_response::Result::Failure(failure)) => parts.failure(failure),
             // A derived name follows today's desired state, so that it may differ from the one that was asked for.
             Some(observe_response::Result::Absent(_)) | None => {}
         }
@@ -123,10 +155,11 @@ macro_rules! plain_answers {
             impl ResponseMessage for wire::$response {
                 fn parts(&self) -> Parts<'_> {
                     let failures: fn(&Self) -> Option<&wire::Failure> = $parts;
-                    Parts {
-                        failures: failures(self).into_iter().collect(),
-                        ..Parts::default()
+                    let mut parts = Parts::default();
+                    if let Some(failure) = failures(self) {
+                        parts.failure(failure);
                     }
+                    parts
                 }
 
                 fn violation(&self) -> Option<Violation> {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crossbridge_proto::v1alpha1::{self as wire, FailureCode};
-use crossbridge_types::Violation;
+use crossbridge_types::{Violation, limits};
 use tonic::{Code, Status};
 
 use crate::{
@@ -31,6 +31,12 @@ assertions! {
     WELL_FORMED = "responses/well-formed", Core, "plugin_service.proto",
         "Every field that is REQUIRED is set, and every field has its form.",
         "Set the field that is named; the contract states at each field what it accepts.";
+    SIZE = "responses/size", Core, "plugin_service.proto",
+        "A response has at most 4 MiB.",
+        "Leave out of parameters and status what nobody compares or reads; a bridge rejects what is larger.";
+    TEXTS = "responses/texts", Core, "plugin_service.proto",
+        "A text for people has at most 4 KiB, and no control characters but tabs and ends of lines.",
+        "Shorten what the upstream said: a bridge cuts the text, and replaces such characters.";
     NO_BARE_ERRORS = "responses/no-bare-errors", Core, "plugin_service.proto",
         "The outcome of the external system stands in the body, never in the gRPC status.",
         "Catch what your code raises and return a Failure. A status other than INVALID_ARGUMENT, FAILED_PRECONDITION, NOT_FOUND and UNIMPLEMENTED reads as an unknown outcome.";
@@ -114,6 +120,14 @@ impl ResponseRules {
         // What the plugin and its kinds say of themselves has assertions of its own.
         if !matches!(method, Method::GetPluginInfo | Method::GetResourceKind) {
             self.judge(WELL_FORMED, well_formed(method, response.violation()));
+        }
+        let bytes = response.encoded_len();
+        let size = holds(bytes <= limits::ANSWER, || {
+            format!("the answer to {method} has {bytes} bytes")
+        });
+        self.judge(SIZE, size);
+        for text in &parts.texts {
+            self.judge(TEXTS, text_for_people(method, text));
         }
         for name in &parts.external_names {
             self.judge(NAME_NEVER_CHANGES, same_name(method, sent_name, name));
@@ -295,6 +309,16 @@ impl ResponseRules {
     fn judge(&self, assertion: &'static Assertion, judgement: Judgement) {
         self.verdict_log.judge(assertion, &self.subject, judgement);
     }
+}
+
+fn text_for_people(method: Method, text: &str) -> Judgement {
+    let shown: String = text.chars().take(40).collect();
+    holds(text.len() <= limits::TEXT, || {
+        format!("{method} gave a text of {} bytes: {shown:?}…", text.len())
+    })?;
+    holds(limits::printable(text) == text, || {
+        format!("{method} gave a text with control characters: {shown:?}")
+    })
 }
 
 fn well_formed(method: Method, violation: Option<Violation>) -> Judgement {

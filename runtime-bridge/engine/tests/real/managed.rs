@@ -307,3 +307,33 @@ async fn a_foreign_connection_secret_does_not_delay_shutdown() {
     assert_eq!(left, 0, "what a look shows again keeps nobody");
     assert!(stage.outside.things.lock().contains_key("one"));
 }
+
+#[tokio::test]
+async fn a_large_answer_without_room_is_asked_for_again_in_its_turn() {
+    let stage = RealHarness::new().await;
+    let _process = stage.process().await;
+    let large = json!({"note": "x".repeat(600 << 10)});
+    *stage.outside.status.lock() = large.as_object().cloned();
+    let taken = Arc::clone(&stage.outside.room).acquire_owned().await.unwrap();
+    let calls = || stage.outside.calls.load(Ordering::SeqCst);
+    // That of a creation saves a read, and is dropped; the read waits for room.
+    stage.create("one", json!({})).await;
+    until("it was created", || calls() == 2).await;
+    // One that nobody expected is discarded.
+    let two = stage.outside.things.lock().get("one").cloned().unwrap();
+    stage.outside.things.lock().insert("two".to_owned(), two);
+    stage.create("two", json!({})).await;
+    until("the other was observed", || calls() == 3).await;
+    let conditions = |object: &Value| object["status"]["conditions"].as_array().map_or(0, Vec::len);
+    for name in ["one", "two"] {
+        let object = stage.admin.get(&stage.path(name)).await.unwrap();
+        let conditions = conditions(&object);
+        assert_eq!(conditions, 0, "{object}");
+    }
+    drop(taken);
+    for name in ["one", "two"] {
+        stage.value(name, "Ready", "Available").await;
+    }
+    assert_eq!(calls(), 5, "each was observed once more");
+    assert_eq!(stage.outside.room.available_permits(), 1, "all was given back");
+}

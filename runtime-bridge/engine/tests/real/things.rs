@@ -47,6 +47,8 @@ pub struct Outside {
     pub things: Mutex<BTreeMap<String, Document>>,
     pub calls: AtomicU32,
     pub permits: Arc<Semaphore>,
+    /// For large answers.
+    pub room: Arc<Semaphore>,
     /// Creations go on while this has a permit.
     pub open: Semaphore,
     /// What the plugin tells of a creation, beside what a look shows.
@@ -61,6 +63,7 @@ impl Outside {
             things: Mutex::default(),
             calls: AtomicU32::new(0),
             permits: Arc::new(Semaphore::new(permits)),
+            room: Arc::new(Semaphore::new(1)),
             open: Semaphore::new(1),
             told: Mutex::default(),
             status: Mutex::default(),
@@ -128,6 +131,16 @@ impl External for Outside {
     async fn acquire(&self) -> Permit {
         let permits = Arc::clone(&self.permits);
         Permit::holding(permits.acquire_owned().await.expect("they are never closed"))
+    }
+
+    fn try_acquire_room(&self) -> Option<Permit> {
+        let room = Arc::clone(&self.room);
+        room.try_acquire_owned().ok().map(Permit::holding)
+    }
+
+    async fn acquire_room(&self) -> Permit {
+        let room = Arc::clone(&self.room);
+        Permit::holding(room.acquire_owned().await.expect("it is never closed"))
     }
 
     async fn observe(

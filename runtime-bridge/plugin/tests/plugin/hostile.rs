@@ -427,3 +427,52 @@ async fn calls_that_fail_cause_no_handshake_each() {
     stop.cancel();
     supervised.await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn large_answers_are_parsed_one_at_a_time_beside_the_workers() {
+    let large = found(Observation {
+        parameters: Some(Document {
+            json: json!({"a": "x".repeat(300 << 10)}).to_string(),
+        }),
+        ..Observation::default()
+    });
+    let fake = Fake::start(Script {
+        observe: large,
+        ..Script::default()
+    });
+    let plugin = fake.connect().await;
+    let (begun, begins) = tokio::sync::oneshot::channel();
+    let (go_on, goes_on) = std::sync::mpsc::channel();
+    let computing = plugin.clone();
+    let compute = tokio::spawn(async move {
+        let goes_on = std::sync::Mutex::new(goes_on);
+        let mut begun = Some(begun);
+        External::compute(&computing, &mut || {
+            begun
+                .take()
+                .expect("it is called once")
+                .send(())
+                .expect("the test waits");
+            goes_on.lock().unwrap().recv().expect("the test goes on");
+        })
+        .await;
+    });
+    begins.await.unwrap();
+    // The one worker has been handed over: all else goes on.
+    let observing = plugin.clone();
+    let observe = tokio::spawn(async move { observing.observe(&target(), &desired(), in_seconds(30)).await });
+    while fake.script().observed == 0 {
+        tokio::task::yield_now().await;
+    }
+    let waits = tokio::time::timeout(std::time::Duration::from_millis(200), is_over(&observe)).await;
+    assert!(waits.is_err(), "a second one was parsed at the same time");
+    go_on.send(()).unwrap();
+    compute.await.unwrap();
+    assert!(matches!(observe.await.unwrap(), Ok(ObserveResult::Found(_))));
+}
+
+async fn is_over<T>(task: &tokio::task::JoinHandle<T>) {
+    while !task.is_finished() {
+        tokio::task::yield_now().await;
+    }
+}

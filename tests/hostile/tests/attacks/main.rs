@@ -6,3 +6,4 @@ mod hanging;
 mod memory;
 mod outside;
 mod tenants;
+mod together;

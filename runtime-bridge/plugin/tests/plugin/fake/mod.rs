@@ -70,6 +70,8 @@ pub struct Script {
     /// Names of the kinds that were fetched.
     pub fetched: Vec<String>,
     pub checked: Vec<CheckConfigRequest>,
+    /// Calls of Observe.
+    pub observed: usize,
 }
 
 impl Default for Script {
@@ -93,6 +95,7 @@ impl Default for Script {
             created: Vec::new(),
             fetched: Vec::new(),
             checked: Vec::new(),
+            observed: 0,
         }
     }
 }
@@ -279,7 +282,11 @@ impl PluginService for Service {
 #[tonic::async_trait]
 impl ResourceService for Service {
     async fn observe(&self, _: Request<ObserveRequest>) -> Result<Response<ObserveResponse>, Status> {
-        let say = self.script().observe.clone();
+        let say = {
+            let mut script = self.script();
+            script.observed += 1;
+            script.observe.clone()
+        };
         say.say().await
     }
 

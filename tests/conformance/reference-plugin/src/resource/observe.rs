@@ -212,6 +212,9 @@ impl ReferencePlugin {
         observation
             .connection_details
             .insert(key.to_owned(), resource.secret.clone().into_bytes());
+        if spec.kind == "Note" {
+            self.oversize(&mut observation);
+        }
         if self.on("responses/well-formed") && spec.kind == "Draw" {
             observation.warnings.push(wire::Warning {
                 reason: "not in form".to_owned(),
@@ -219,5 +222,25 @@ impl ReferencePlugin {
             });
         }
         observation
+    }
+
+    /// More than a bridge takes, or shows.
+    fn oversize(&self, observation: &mut wire::Observation) {
+        if self.on("responses/size")
+            && self.faults.once("oversized")
+            && let Some(parameters) = &mut observation.parameters
+        {
+            parameters.json.push_str(&" ".repeat(4 << 20));
+        }
+        if let Some(variant) = self.faults.variant("responses/texts") {
+            let message = match variant {
+                "control" => "\u{1b}[31mred".to_owned(),
+                _ => "x".repeat(4097),
+            };
+            observation.warnings.push(wire::Warning {
+                reason: "Verbose".to_owned(),
+                message,
+            });
+        }
     }
 }

@@ -125,10 +125,17 @@ async fn run(run_ctx: &RunContext) -> Result<(), Stop> {
 
 /// Reads all kinds; each that is out of form is judged under its own name, and left out.
 pub(crate) async fn discover(run_ctx: &RunContext) -> Result<Vec<Arc<Kind>>, Stop> {
-    let mut kinds = Vec::new();
+    let (mut kinds, mut bytes) = (Vec::new(), 0);
     for (resource_type, _) in all(run_ctx, 0).await?.kinds {
         let subject = resource_type.kind.as_str();
-        match fetch(run_ctx, &resource_type).await {
+        let response = fetch(run_ctx, &resource_type).await;
+        bytes += response.as_ref().map_or(0, Message::encoded_len);
+        if bytes > limits::HANDSHAKE {
+            let most = limits::HANDSHAKE >> 20;
+            let why = format!("all kinds together have more than {most} MiB, which no bridge reads");
+            return Err(Stop::blocked(why));
+        }
+        match response {
             Err(status) => run_ctx.verdict_log.judge(FORM, subject, Err(describe(&status))),
             Ok(response) => {
                 let kind = Kind::try_from(response);
@@ -191,7 +198,10 @@ async fn all(run_ctx: &RunContext, page_size: i32) -> Result<Walk, Stop> {
             break;
         }
     }
-    Err(Stop::blocked("ListResourceKinds has no last page"))
+    Err(Stop::blocked(format!(
+        "ListResourceKinds has no last page, or more than {} kinds, which no bridge serves",
+        limits::KINDS
+    )))
 }
 
 async fn fetch(
