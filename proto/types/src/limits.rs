@@ -40,7 +40,7 @@ pub const ANSWER: usize = 4 << 20;
 pub const LARGE_ANSWER: usize = 256 << 10;
 
 /// Large answers of one plugin that the bridge receives and parses at once, of observations and likewise of all other calls: the others wait.
-pub const LARGE_ANSWERS: usize = 8;
+pub const LARGE_ANSWERS: usize = 4;
 
 /// Fields of one answer, those of messages within it included: each message takes many times the room that it has on the wire.
 pub const FIELDS: usize = 32 << 10;
@@ -108,11 +108,11 @@ pub const ALL: &[Row] = &[
     },
     Row {
         what: "answers of more than 256 KiB that are received and parsed of a plugin at once",
-        limit: "8 of observations and 8 of other calls; the others wait, within their deadlines",
+        limit: "4 of observations and 4 of other calls; the others wait, within their deadlines",
     },
     Row {
         what: "observations of about 512 KiB in memory that reconciles of a plugin hold at once",
-        limit: "8; others wait before they are made, and one that was not known to be so large is made again; one plugin's are parsed and compared one at a time",
+        limit: "4; others wait before they are made, and one that was not known to be so large is made again; one plugin's are parsed and compared one at a time",
     },
     Row {
         what: "kinds of a plugin",

@@ -46,7 +46,7 @@ pub struct PluginArgs {
         value_parser = address::user
     )]
     pub plugin_uid: Vec<OfPlugin<u32>>,
-    /// How large an answer of the plugin of this name about a resource may be, in MiB; 4, unless this is given. The bridge holds up to 16 such answers of
+    /// How large an answer of the plugin of this name about a resource may be, in MiB; 4, unless this is given. The bridge holds up to 12 such answers of
     /// a plugin at once: it takes as much more memory.
     #[arg(
         long,

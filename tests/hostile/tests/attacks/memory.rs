@@ -52,7 +52,7 @@ impl Attack for Huge {
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_as_large_as_can_be_fill_no_memory() {
     let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, Huge)).await;
-    scene.traps(300).await;
+    scene.traps(100).await;
     scene.until_all(HOSTILE, MINE, "evil", "Synced", "True").await;
     scene.verdict("huge-answers").await;
 }
@@ -159,7 +159,7 @@ fn empty_diffs() -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread")]
 async fn empty_messages_take_no_more_than_they_say() {
     let scene = Scene::with_plugin(|socket| {
-        HostilePlugin::serve_held(socket, Huge, Held::until(8).sending(&empty_diffs()))
+        HostilePlugin::serve_held(socket, Huge, Held::until(4).sending(&empty_diffs()))
     })
     .await;
     scene.traps(20).await;

@@ -15,7 +15,7 @@ use tonic::Status;
 const AT_ONCE: Option<prost_types::Duration> = Some(prost_types::Duration { seconds: 1, nanos: 0 });
 
 /// Objects of the hostile plugin with one sensitive value, and with very many.
-const TRAPS: usize = 20;
+const TRAPS: usize = 10;
 const TRAPS_OF_MANY: usize = 3;
 
 /// Another process each time that it is asked, whose answers are as large as they may be, change all the time, and tell what it was told.
