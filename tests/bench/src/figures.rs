@@ -1,7 +1,5 @@
 //! Numbers of several runs, and of many events of one.
 
-use std::time::Duration;
-
 /// Of several runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
@@ -16,8 +14,7 @@ pub struct Spread {
 impl Spread {
     /// `None`: of no run.
     pub fn of(values: &[f64]) -> Option<Self> {
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
+        let sorted = sorted(values);
         Some(Self {
             min: *sorted.first()?,
             median: *sorted.get((sorted.len() - 1) / 2)?,
@@ -26,10 +23,16 @@ impl Spread {
     }
 }
 
-/// Of events in one run: the time within which this part of them, in percent, was over.
-pub fn quantile(times: &[Duration], percent: usize) -> Duration {
-    let mut sorted = times.to_vec();
-    sorted.sort_unstable();
+/// From the least to the greatest.
+pub fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+/// Of events in one run: what this part of them, in percent, did not exceed. 0 of none.
+pub fn quantile(values: &[f64], percent: usize) -> f64 {
+    let sorted = sorted(values);
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
 }
@@ -47,18 +50,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quantile_is_the_first_time_that_covers_its_part() {
-        let times: Vec<Duration> = (1..=200).rev().map(Duration::from_millis).collect();
-        assert_eq!(quantile(&times, 50), Duration::from_millis(100));
-        assert_eq!(quantile(&times, 99), Duration::from_millis(198));
-        assert_eq!(quantile(&times[..1], 99), Duration::from_millis(200));
-        assert_eq!(quantile(&[], 99), Duration::ZERO);
+    fn the_quantile_is_the_first_value_that_covers_its_part() {
+        let values: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+        let of = |values: &[f64], percent| format!("{}", quantile(values, percent));
+        assert_eq!(of(&values, 50), "100");
+        assert_eq!(of(&values, 99), "198");
+        assert_eq!(of(&values[..1], 99), "200");
+        assert_eq!(of(&[], 99), "0");
     }
 
     #[test]
     fn a_spread_is_of_all_runs() {
         let spread = Spread::of(&[3.0, 1.0, 2.0]).expect("of three runs");
-        assert_eq!((spread.min, spread.median, spread.max), (1.0, 2.0, 3.0));
+        assert_eq!(
+            spread,
+            Spread {
+                min: 1.0,
+                median: 2.0,
+                max: 3.0
+            }
+        );
         assert_eq!(Spread::of(&[]), None);
     }
 }

@@ -1,4 +1,6 @@
-//! What the measurements reckon with: quantiles, rows, and how they are written down.
+//! What the measurements reckon with: quantiles, rows with their goals, and how they are written down.
 
 pub mod figures;
 pub mod report;
+pub mod rows;
+pub mod svg;

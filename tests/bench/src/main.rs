@@ -1,8 +1,8 @@
 //! Measures the numbers of the documents. Build all binaries with the same profile first:
 //!
 //! ```text
+//! cargo xtask bench --quick
 //! cargo build --release --workspace --bins
-//! target/release/bridge-bench bridge --quick
 //! target/release/bridge-bench memory --buckets 1000
 //! target/release/bridge-bench observe
 //! ```
@@ -23,7 +23,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// What lives of managed resources cost, over a plugin whose cloud is in its memory.
+    /// What lives of managed resources cost, over a cloud in memory, and what they cost a provider on controller-runtime.
     Bridge(bridge::BridgeArgs),
     /// Resident memory of bridge and plugin: at rest, and with buckets that are all Ready.
     Memory {

@@ -60,6 +60,12 @@ impl Busy {
     }
 }
 
+/// Of the last 1, 5 and 15 minutes: processes that run or want to.
+pub(crate) fn load() -> String {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split(' ').take(3).collect::<Vec<_>>().join(" ")
+}
+
 /// The processor, how many of it, and the memory.
 pub(crate) fn machine() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();

@@ -1,15 +1,22 @@
-//! What lives of managed resources cost: the real control plane, the bridge, and a plugin whose cloud is in its memory.
+//! What lives of managed resources cost: the real control plane, and either the bridge with a plugin whose cloud is in its memory, or a provider
+//! on controller-runtime with the same cloud.
 
 mod board;
+mod many;
+mod objects;
 mod phases;
+mod printed;
 mod subject;
 
 use std::{fs, path::PathBuf, time::Duration};
 
-use bridge_bench::report::Report;
-use clap::Args;
+use bridge_bench::{
+    report::{Report, Side},
+    rows::{self, Row},
+};
+use clap::{Args, ValueEnum};
 
-use crate::usage::{Busy, machine};
+use crate::usage::{Busy, load, machine};
 use subject::Subject;
 
 /// How much is measured.
@@ -18,21 +25,52 @@ pub(crate) struct BridgeArgs {
     /// One run with few objects: to see that it works, and changes of half.
     #[arg(long)]
     quick: bool,
+    /// Who is measured.
+    #[arg(long, value_enum, default_value_t)]
+    side: Sides,
     /// Runs of each side.
     #[arg(long)]
     runs: Option<usize>,
     /// Objects of the burst.
     #[arg(long)]
     objects: Option<usize>,
-    /// Objects for memory and restart; 0: those rows are left out.
-    #[arg(long)]
-    many: Option<usize>,
+    /// Objects for memory and restart, one number after another; 0: those rows are left out.
+    #[arg(long, value_delimiter = ',')]
+    many: Option<Vec<usize>>,
     /// Only this kind: `named` or `given`.
     #[arg(long)]
     kind: Option<String>,
-    /// Where table and JSON are written.
+    /// Bytes to which objects are padded, as they are when they are Ready; 0: all have the same spec, and each side's own size.
+    #[arg(long, default_value_t = 3_500)]
+    pad: usize,
+    /// The peer's flag of the same name; 10 is the default of providers. 0: it has no limits, and 32 workers.
+    #[arg(long, default_value_t = 0)]
+    max_reconcile_rate: u32,
+    /// Where table, JSON and pictures are written.
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
+}
+
+/// Who is measured, one after another.
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum Sides {
+    /// The provider on controller-runtime.
+    Peer,
+    /// Bridge and plugin.
+    Ours,
+    /// The peer, and then ours.
+    #[default]
+    Both,
+}
+
+impl Sides {
+    fn all(self) -> &'static [Side] {
+        match self {
+            Self::Peer => &[Side::Peer],
+            Self::Ours => &[Side::Ours],
+            Self::Both => &[Side::Peer, Side::Ours],
+        }
+    }
 }
 
 /// A kind of the plugin.
@@ -40,8 +78,9 @@ pub(crate) struct BridgeArgs {
 pub(crate) struct Kind {
     name: &'static str,
     plural: &'static str,
-    /// In the names of rows.
+    /// Over the rows.
     what: &'static str,
+    writes: &'static Row,
 }
 
 const KINDS: [Kind; 2] = [
@@ -49,71 +88,128 @@ const KINDS: [Kind; 2] = [
         name: "Named",
         plural: "named",
         what: "named by the user",
+        writes: &rows::WRITES_NAMED,
     },
     Kind {
         name: "Given",
         plural: "given",
         what: "named by the cloud",
+        writes: &rows::WRITES_GIVEN,
     },
 ];
 
-/// How often what is at rest is observed, of few objects and of many.
+/// How both sides are started.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    /// How often what is at rest is observed.
+    pub(crate) poll: Duration,
+    pub(crate) pad: usize,
+    pub(crate) max_reconcile_rate: u32,
+}
+
+/// The poll interval of few objects.
 const POLL: Duration = Duration::from_secs(10);
-const POLL_OF_MANY: Duration = Duration::from_mins(1);
+/// That of many is as long as makes this many polls per second: a peer could not keep up with more on two cores.
+const POLLS_PER_SECOND: u64 = 167;
 
 /// Above this share other work distorts times, and processor time by what it does to caches.
 const QUIET: f64 = 0.1;
 
 pub(crate) async fn measure(args: &BridgeArgs) {
     let (runs, objects, many) = if args.quick {
-        (1, 200, 0)
+        (1, 200, vec![1_000])
     } else {
-        (3, 1_000, 10_000)
+        (3, 1_000, vec![1_000, 10_000])
     };
     let runs = args.runs.unwrap_or(runs);
     let objects = args.objects.unwrap_or(objects);
-    let many = args.many.unwrap_or(many);
+    let many = args.many.clone().unwrap_or(many);
 
     let mut report = Report::default();
-    report.notes.push(format!("{}.", machine()));
-    let before = Busy::now();
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    let busy = before.share_since();
-    let quiet = if busy > QUIET {
-        "The machine was NOT quiet"
-    } else {
-        "The machine was quiet"
-    };
-    report.notes.push(format!(
-        "{quiet}: {:.0} % busy with other work before the first run. {runs} runs of {objects} objects.",
-        busy * 100.0
-    ));
+    report.notes = notes(args, runs, objects).await;
+    eprintln!("{}", report.notes.join("\n"));
 
     let kinds = KINDS
         .iter()
         .filter(|kind| args.kind.as_deref().is_none_or(|only| only == kind.plural));
-    for kind in kinds {
+    for (number, kind) in kinds.enumerate() {
         for run in 1..=runs {
-            eprintln!("{}, run {run} of {runs}", kind.what);
-            let mut subject = Subject::start(POLL).await;
-            phases::lives(&mut subject, *kind, objects, &mut report).await;
+            for side in args.side.all() {
+                eprintln!("{}, run {run} of {runs}, {side:?}", kind.what);
+                let mut subject = Subject::start(*side, settings(args, POLL)).await;
+                phases::lives(&mut subject, *kind, objects, &mut report).await;
+            }
+            write(&report, args);
         }
-        if many > 0 {
-            eprintln!("{}, {many} objects", kind.what);
-            let mut subject = Subject::start(POLL_OF_MANY).await;
-            phases::many(&mut subject, *kind, many, POLL_OF_MANY, &mut report).await;
+        for &many in many.iter().filter(|many| **many > 0) {
+            // What a kind's names come from makes no difference to memory: once is enough, where it is to be quick.
+            if args.quick && number > 0 {
+                continue;
+            }
+            for side in args.side.all() {
+                eprintln!("{}, {many} objects, {side:?}", kind.what);
+                let mut subject = Subject::start(*side, settings(args, poll_of(many))).await;
+                many::measure(&mut subject, *kind, many, &mut report).await;
+            }
+            write(&report, args);
         }
-        write(&report, args);
     }
     println!("{}", report.to_table());
 }
 
-/// After each kind, as the whole takes long.
+fn settings(args: &BridgeArgs, poll: Duration) -> Settings {
+    Settings {
+        poll,
+        pad: args.pad,
+        max_reconcile_rate: args.max_reconcile_rate,
+    }
+}
+
+fn poll_of(objects: usize) -> Duration {
+    let objects = u64::try_from(objects).unwrap_or(u64::MAX);
+    Duration::from_secs(objects.div_ceil(POLLS_PER_SECOND)).max(POLL)
+}
+
+/// Where and how it was measured, and whether that machine was quiet.
+async fn notes(args: &BridgeArgs, runs: usize, objects: usize) -> Vec<String> {
+    let before = Busy::now();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let busy = before.share_since();
+    let quiet = if busy > QUIET {
+        "**The machine was not quiet**: times count for little, and processor time is too high on both sides;"
+    } else {
+        "The machine was quiet:"
+    };
+    let runs = match runs {
+        1 => "One run".to_owned(),
+        runs => format!("The median of {runs} runs, with the least and the greatest,"),
+    };
+    let limits = match args.max_reconcile_rate {
+        0 => "no limits and 32 workers".to_owned(),
+        rate => format!("`--max-reconcile-rate {rate}`"),
+    };
+    vec![
+        format!(
+            "{}. {runs} of {objects} objects; the peer has {limits}.",
+            machine()
+        ),
+        format!(
+            "{quiet} {:.0} % of it were busy with other work before the first run, load {}.",
+            busy * 100.0,
+            load()
+        ),
+    ]
+}
+
+/// After each part, as the whole takes long.
 fn write(report: &Report, args: &BridgeArgs) {
     fs::create_dir_all(&args.out).expect("a folder for the results");
     let table = args.out.join("bridge.md");
     fs::write(&table, report.to_table()).expect("the table is written");
     let json = args.out.join("bridge.json");
     fs::write(&json, format!("{:#}\n", report.to_json())).expect("the figures are written");
+    for (name, picture) in report.to_pictures() {
+        fs::write(args.out.join(name), picture).expect("the picture is written");
+    }
     eprintln!("written: {}, {}", table.display(), json.display());
 }

@@ -1,135 +1,124 @@
-//! Control plane, plugin and bridge, and what they have used.
+//! Control plane and one side, and what they have used.
 
 use std::{
-    collections::HashMap,
     net::TcpListener,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    sync::Arc,
+    time::{Duration, Instant},
 };
 
+use bridge_bench::report::Side;
 use bridge_control_plane::{
     ControlPlane, Options,
     process::{Output, Process, ScratchDir, Signal, Spawn},
 };
-use bridge_e2e::{Cluster, Requests, binary, eventually};
-use parking_lot::Mutex;
+use bridge_e2e::{Cluster, Requests, binary};
 use serde_json::json;
 
-use super::Kind;
+use super::{Kind, Settings, printed::Printed};
 use crate::usage::{busy_seconds, resident_kb};
 
 const GROUP: &str = "bench.example.org";
 
-/// What the plugin has printed.
-#[derive(Default)]
-pub(crate) struct Printed {
-    observed: AtomicU64,
-    /// When an Update of this external name reached it, in microseconds since 1970.
-    updates: Mutex<HashMap<String, u64>>,
-}
-
-impl Printed {
-    fn take_in(&self, line: &str) {
-        let words: Vec<&str> = line.split(' ').collect();
-        match words.as_slice() {
-            ["observed", count] => {
-                self.observed
-                    .store(count.parse().unwrap_or_default(), Ordering::Relaxed);
-            }
-            ["update", name, micros] => {
-                let micros = micros.parse().unwrap_or_default();
-                self.updates.lock().insert((*name).to_owned(), micros);
-            }
-            _ => eprintln!("plugin: {line}"),
-        }
-    }
-
-    /// As of the last second.
-    pub(crate) fn observed(&self) -> u64 {
-        self.observed.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn updates(&self) -> HashMap<String, u64> {
-        self.updates.lock().clone()
-    }
-}
-
-/// Microseconds since 1970, as the plugin prints them.
-pub(crate) fn now_micros() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_micros()).unwrap_or_default()
-}
+/// Until then a new control plane has work of its own.
+const SETTLED_AFTER: Duration = Duration::from_secs(40);
 
 /// Everything that is measured. It ends when dropped.
 pub(crate) struct Subject {
     pub(crate) cluster: Cluster,
-    plane: ControlPlane,
-    plugin: Process,
-    bridge: Option<Process>,
+    pub(crate) side: Side,
+    pub(crate) settings: Settings,
+    /// The length of descriptions, by which objects are padded.
+    pub(crate) padding: usize,
     pub(crate) printed: Arc<Printed>,
-    poll: Duration,
+    plane: ControlPlane,
+    /// The peer needs none.
+    plugin: Option<Process>,
+    /// The bridge, or the peer.
+    controller: Option<Process>,
+    /// Of the API server without any object, in CPU seconds per second.
+    rest: f64,
     admin: String,
     scratch: ScratchDir,
+    begun: Instant,
 }
 
 /// What was used until a moment.
 pub(crate) struct Usage {
     pub(crate) api_server: f64,
-    pub(crate) bridge: f64,
+    pub(crate) controller: f64,
     pub(crate) plugin: f64,
     requests: Requests,
     events: Requests,
+    at: Instant,
 }
 
 impl Usage {
-    pub(crate) fn writes_since(&self, before: &Self) -> u64 {
-        self.requests.writes_since(&before.requests)
+    pub(crate) fn writes_since(&self, before: &Self) -> f64 {
+        whole(self.requests.writes_since(&before.requests))
     }
 
-    pub(crate) fn events_since(&self, before: &Self) -> u64 {
-        self.events.writes_since(&before.events)
+    pub(crate) fn events_since(&self, before: &Self) -> f64 {
+        whole(self.events.writes_since(&before.events))
+    }
+
+    /// Of controller and plugin.
+    pub(crate) fn both_since(&self, before: &Self) -> f64 {
+        self.controller + self.plugin - before.controller - before.plugin
+    }
+
+    pub(crate) fn seconds_since(&self, before: &Self) -> f64 {
+        self.at.duration_since(before.at).as_secs_f64()
     }
 }
 
 impl Subject {
-    pub(crate) async fn start(poll: Duration) -> Self {
+    pub(crate) async fn start(side: Side, settings: Settings) -> Self {
         let plane = ControlPlane::start(Options::default()).await;
         let plane = plane.unwrap_or_else(|error| panic!("{error}"));
         let cluster = Cluster::connect(&plane.kubeconfig()).await;
         let free = TcpListener::bind("127.0.0.1:0")
             .and_then(|listener| listener.local_addr())
             .expect("a free port");
-        let scratch = ScratchDir::new("crossbridge-bench-").expect("a folder");
-        let printed = Arc::new(Printed::default());
-        let lines = Arc::clone(&printed);
-        let plugin = Spawn::new(binary("bench-plugin"))
-            .env("PROVIDER_PLUGIN_ENDPOINT", socket(&scratch))
-            .stdout(Output::lines(move |line| lines.take_in(line)))
-            .spawn()
-            .expect("the plugin starts");
         let mut subject = Self {
             cluster,
+            side: Side::Ours,
+            settings,
+            padding: 0,
+            printed: Arc::default(),
             plane,
-            plugin,
-            bridge: None,
-            printed,
-            poll,
+            plugin: None,
+            controller: None,
+            rest: 0.0,
             admin: free.to_string(),
-            scratch,
+            scratch: ScratchDir::new("crossbridge-bench-").expect("a folder"),
+            begun: Instant::now(),
         };
-        subject.start_bridge();
+        let plugin = Spawn::new(binary("bench-plugin"))
+            .env("PROVIDER_PLUGIN_ENDPOINT", subject.socket())
+            .stdout(subject.lines());
+        subject.plugin = Some(plugin.spawn().expect("the plugin starts"));
+        subject.start_controller();
+        subject.until_established().await;
+        if side == Side::Peer {
+            // The definitions that it has written are those of both sides.
+            subject.stop_controller().await;
+            subject.plugin = None;
+            subject.side = side;
+            subject.start_controller();
+        }
+        subject
+    }
+
+    async fn until_established(&self) {
         for plural in ["clusterproviderconfigs", "named", "given"] {
-            let definition = subject.cluster.definition(&format!("{plural}.{GROUP}"));
+            let definition = self.cluster.definition(&format!("{plural}.{GROUP}"));
             definition
                 .until("to be established", |seen| {
                     bridge_e2e::condition(seen, "Established")["status"] == "True"
                 })
                 .await;
         }
-        let config = subject.cluster.object(
+        let config = self.cluster.object(
             GROUP,
             "v1alpha1",
             "ClusterProviderConfig",
@@ -143,59 +132,122 @@ impl Subject {
                 "spec": {"settings": {}, "credentials": {"source": "None"}},
             }))
             .await;
-        subject
     }
 
-    pub(crate) fn start_bridge(&mut self) {
-        let spawn = Spawn::new(binary("runtime-bridge"))
+    pub(crate) fn start_controller(&mut self) {
+        let spawn = match self.side {
+            Side::Ours => self.bridge(),
+            Side::Peer => self.peer(),
+        };
+        self.controller = Some(spawn.spawn().expect("the controller starts"));
+    }
+
+    fn bridge(&self) -> Spawn {
+        Spawn::new(binary("runtime-bridge"))
             .arg("serve")
             .arg("--kubeconfig")
             .arg(self.plane.kubeconfig())
-            .args(["--plugin", &socket(&self.scratch), "--admin-address", &self.admin])
-            .args([
-                "--poll",
-                &format!("{}s", self.poll.as_secs()),
-                "--poll-jitter",
-                "1s",
-            ])
+            .args(["--plugin", &self.socket(), "--admin-address", &self.admin])
+            .args(["--poll", &self.poll(), "--poll-jitter", "1s"])
             .env("CROSSBRIDGE_LOG_LEVEL", "warn")
-            .log_to(self.scratch.path().join("bridge.log"));
-        self.bridge = Some(spawn.spawn().expect("the bridge starts"));
+            .log_to(self.scratch.path().join("bridge.log"))
     }
 
-    pub(crate) async fn stop_bridge(&mut self) {
-        if let Some(bridge) = self.bridge.take() {
-            bridge.signal(Signal::TERM);
-            bridge.wait_for(Duration::from_mins(1)).await.expect("it ends");
+    fn peer(&self) -> Spawn {
+        Spawn::new(binary("bench-peer"))
+            .arg("--kubeconfig")
+            .arg(self.plane.kubeconfig())
+            .arg("--cloud")
+            .arg(self.scratch.path().join("cloud.json"))
+            .args(["--poll", &self.poll()])
+            .arg(format!(
+                "--max-reconcile-rate={}",
+                self.settings.max_reconcile_rate
+            ))
+            .stdout(self.lines())
+    }
+
+    pub(crate) async fn stop_controller(&mut self) {
+        if let Some(controller) = self.controller.take() {
+            controller.signal(Signal::TERM);
+            controller
+                .wait_for(Duration::from_mins(1))
+                .await
+                .expect("it ends");
+            // What was observed is printed once a second.
+            tokio::time::sleep(Duration::from_millis(1_500)).await;
         }
     }
 
-    /// Of a bridge that runs. What one has used ends with it: no usage may span two.
+    /// What each uses per second while there is no object: API server, controller and plugin, in CPU seconds.
+    pub(crate) async fn rest(&mut self, kind: Kind) -> (f64, f64) {
+        let left = SETTLED_AFTER.saturating_sub(self.begun.elapsed());
+        tokio::time::sleep(left).await;
+        let before = self.usage(kind).await;
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let after = self.usage(kind).await;
+        let seconds = after.seconds_since(&before);
+        self.rest = (after.api_server - before.api_server) / seconds;
+        (self.rest, after.both_since(&before) / seconds)
+    }
+
+    /// Of the API server, beyond what it uses without any object; in CPU seconds.
+    pub(crate) fn api_server(&self, before: &Usage, after: &Usage) -> f64 {
+        let rest = self.rest * after.seconds_since(before);
+        (after.api_server - before.api_server - rest).max(0.0)
+    }
+
+    /// Of a controller that runs. What one has used ends with it: no usage may span two.
     pub(crate) async fn usage(&self, kind: Kind) -> Usage {
         Usage {
             api_server: self.plane.api_server().map_or(0.0, busy_seconds),
-            bridge: self.bridge.as_ref().map_or(0.0, busy_seconds),
-            plugin: busy_seconds(&self.plugin),
+            controller: self.controller.as_ref().map_or(0.0, busy_seconds),
+            plugin: self.plugin.as_ref().map_or(0.0, busy_seconds),
             requests: Requests::of(&self.cluster.client, kind.plural).await,
             events: Requests::of(&self.cluster.client, "events").await,
+            at: Instant::now(),
         }
     }
 
-    /// Of bridge and plugin, in kB.
-    pub(crate) fn resident_kb(&self) -> (f64, f64) {
-        (
-            self.bridge.as_ref().map_or(0.0, resident_kb),
-            resident_kb(&self.plugin),
-        )
+    /// Of controller and plugin.
+    pub(crate) fn resident_kb(&self) -> f64 {
+        [&self.controller, &self.plugin]
+            .into_iter()
+            .flatten()
+            .map(resident_kb)
+            .sum()
     }
 
-    /// Waits until so many Observes have reached the plugin since it began.
+    /// Waits until so many Observes have reached the cloud since it began.
     pub(crate) async fn until_observed(&self, count: u64) {
-        let what = format!("{count} observations have come");
-        eventually(&what, async || self.printed.observed() >= count).await;
+        let limit = self.settings.poll * 2 + Duration::from_mins(2);
+        let come = async {
+            while self.printed.observed() < count {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        let waited = tokio::time::timeout(limit, come).await;
+        let seen = self.printed.observed();
+        assert!(
+            waited.is_ok(),
+            "{seen} of {count} observations have come in {limit:?}"
+        );
+    }
+
+    fn poll(&self) -> String {
+        format!("{}s", self.settings.poll.as_secs())
+    }
+
+    fn lines(&self) -> Output {
+        let printed = Arc::clone(&self.printed);
+        Output::lines(move |line| printed.take_in(line))
+    }
+
+    fn socket(&self) -> String {
+        format!("unix://{}", self.scratch.path().join("plugin.sock").display())
     }
 }
 
-fn socket(scratch: &ScratchDir) -> String {
-    format!("unix://{}", scratch.path().join("plugin.sock").display())
+fn whole(count: u64) -> f64 {
+    u32::try_from(count).map_or(f64::MAX, f64::from)
 }
