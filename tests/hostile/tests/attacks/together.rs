@@ -158,7 +158,10 @@ async fn plant(scene: &Scene) {
             "spec": {
                 "managementPolicies": ["Observe"],
                 "providerConfigRef": { "kind": "ProviderConfig", "name": "default" },
-                "forProvider": { "keysSecretRef": refs(1_000) },
+                "forProvider": {
+                    "keysSecretRef": refs(1_000),
+                    "passwordSecretRef": { "name": "keys", "key": "password" },
+                },
             },
         });
         scene.create(HOSTILE, "v1alpha1", MINE, THEIRS, trap).await;
