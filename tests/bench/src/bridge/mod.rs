@@ -107,9 +107,10 @@ pub(crate) struct Settings {
     pub(crate) max_reconcile_rate: u32,
 }
 
-/// The poll interval of few objects.
-const POLL: Duration = Duration::from_secs(10);
-/// That of many is as long as makes this many polls per second: a peer could not keep up with more on two cores.
+/// Of lives, so that no poll falls into what is measured: each of the peer's is a write.
+const POLL_OF_LIVES: Duration = Duration::from_mins(10);
+/// Of many objects it is as long as makes this many polls per second, and no shorter than that: a peer could not keep up with more on two cores.
+const LEAST_POLL: Duration = Duration::from_secs(10);
 const POLLS_PER_SECOND: u64 = 167;
 
 /// Above this share other work distorts times, and processor time by what it does to caches.
@@ -136,7 +137,7 @@ pub(crate) async fn measure(args: &BridgeArgs) {
         for run in 1..=runs {
             for side in args.side.all() {
                 eprintln!("{}, run {run} of {runs}, {side:?}", kind.what);
-                let mut subject = Subject::start(*side, settings(args, POLL)).await;
+                let mut subject = Subject::start(*side, settings(args, POLL_OF_LIVES)).await;
                 phases::lives(&mut subject, *kind, objects, &mut report).await;
             }
             write(&report, args);
@@ -167,7 +168,7 @@ fn settings(args: &BridgeArgs, poll: Duration) -> Settings {
 
 fn poll_of(objects: usize) -> Duration {
     let objects = u64::try_from(objects).unwrap_or(u64::MAX);
-    Duration::from_secs(objects.div_ceil(POLLS_PER_SECOND)).max(POLL)
+    Duration::from_secs(objects.div_ceil(POLLS_PER_SECOND)).max(LEAST_POLL)
 }
 
 /// Where and how it was measured, and whether that machine was quiet.

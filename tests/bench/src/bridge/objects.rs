@@ -29,10 +29,10 @@ pub(crate) fn size(size: i64) -> Patch<Value> {
 
 /// What an ordinary resource has; its size is that of its description.
 fn manifest(kind: Kind, name: &str, padding: usize) -> DynamicObject {
-    let rules: Vec<Value> = (0..4)
+    let rules: Vec<Value> = (0..2)
         .map(|port| json!({"port": 8000 + port, "protocol": "tcp", "sources": ["10.0.0.0/8", "192.168.0.0/16"]}))
         .collect();
-    let tags: HashMap<String, String> = (0..6)
+    let tags: HashMap<String, String> = (0..3)
         .map(|tag| (format!("tag-{tag}"), format!("value of tag {tag}")))
         .collect();
     let object = json!({

@@ -20,10 +20,12 @@ use super::{
     subject::{Subject, Usage},
 };
 
-/// For how long what is at rest is watched. What is deleted afterwards is older than that.
+/// For how long what is at rest is watched.
 const REST: Duration = Duration::from_secs(30);
+/// For so long the peer does not believe that what it has created is absent.
+const GRACE: Duration = Duration::from_secs(30);
 
-/// Creation in a burst and at a pace, rest, changes and deletion.
+/// Creation in a burst and at a pace, changes, and deletion of what is old and of what is fresh.
 pub(crate) async fn lives(subject: &mut Subject, kind: Kind, objects: usize, report: &mut Report) {
     let board = Board::watch(subject, kind);
     warm_up(subject, &board, kind).await;
@@ -42,7 +44,7 @@ pub(crate) async fn lives(subject: &mut Subject, kind: Kind, objects: usize, rep
     let created = subject.usage(kind).await;
     notes.note(&rows::SIZE, f64_of(bytes(&board, &names[0]).await) / 1000.0);
 
-    rest(subject, kind, objects, &mut notes).await;
+    tokio::time::sleep(GRACE).await;
     changes(subject, &board, kind, &names, &mut notes).await;
 
     let resting = subject.usage(kind).await;
