@@ -7,6 +7,7 @@ mod tally;
 use bridge_control_plane::Assets;
 use bridge_control_plane::process::{Output, Spawn};
 
+use crate::bench::instructions;
 use crate::build::linting;
 use crate::project::Project;
 use crate::report::Report;
@@ -81,7 +82,10 @@ async fn all(report: &Report, tally: &mut Tally, sums: &mut Vec<String>) -> Resu
         .await
         .map(|sum| sums.push(sum));
     let fuzzed = fuzz::rotated(&project, report).await.map(|sum| sums.push(sum));
-    passed(tally).and(seeds).and(fuzzed)?;
+    let counted = instructions::check(&project, report)
+        .await
+        .map(|sum| sums.push(sum));
+    passed(tally).and(seeds).and(fuzzed).and(counted)?;
     rules::run_all(&project, report).await?;
     let part = crash_matrix::Choice::OfThisCommit;
     sums.push(crash_matrix::run_part(&project, report, part).await?);

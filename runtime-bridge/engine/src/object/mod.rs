@@ -2,6 +2,7 @@
 
 mod api_type;
 mod key;
+mod metadata;
 mod nesting;
 mod parts;
 

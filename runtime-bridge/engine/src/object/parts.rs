@@ -7,6 +7,8 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
+use super::metadata::Metadata;
+
 /// The top-level fields of an object. Not derived, as `flatten` would parse what is to stay raw.
 #[derive(Default)]
 pub(super) struct Parts {
@@ -37,15 +39,8 @@ impl<'de> Visitor<'de> for PartsVisitor {
             match field.as_str() {
                 "apiVersion" | "kind" => drop(map.next_value::<String>()?),
                 "metadata" => {
-                    let meta: ObjectMeta = map.next_value()?;
-                    if parts
-                        .metadata
-                        .replace(ObjectMeta {
-                            managed_fields: None,
-                            ..meta
-                        })
-                        .is_some()
-                    {
+                    let Metadata(meta) = map.next_value()?;
+                    if parts.metadata.replace(meta).is_some() {
                         return Err(A::Error::duplicate_field("metadata"));
                     }
                 }

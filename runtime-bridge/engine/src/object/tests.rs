@@ -160,3 +160,26 @@ fn an_object_is_readable_if_all_its_parts_are() {
         assert!(!object.is_readable() && object.to_value().is_null(), "{part}");
     }
 }
+
+#[test]
+fn managed_fields_are_skipped_at_any_depth() {
+    let deep = format!("{}{{}}{}", r#"{"f:a":"#.repeat(200), "}".repeat(200));
+    let unescaped = format!(r#""managedFields": [{{"manager": "m", "fieldsV1": {deep}}}]"#);
+    let escaped = unescaped.replace("managedFields", r"managed\u0046ields");
+    for managed in [unescaped, escaped, r#""managedFields": null"#.to_owned()] {
+        for metadata in [
+            format!(
+                r#"{{{managed}, "name": "a", "uid": "u", "resourceVersion": "1", "labels": {{"managedFields": "x"}}}}"#
+            ),
+            format!(
+                r#"{{"name": "a", "uid": "u", "resourceVersion": "1", "labels": {{"managedFields": "x"}}, {managed}}}"#
+            ),
+        ] {
+            let object =
+                Object::decode(&api(), &format!(r#"{{"metadata": {metadata}, "spec": {{}}}}"#)).unwrap();
+            assert_eq!(object.meta.managed_fields, None);
+            assert_eq!((object.name(), object.label("managedFields")), ("a", Some("x")));
+            assert!(object.is_readable());
+        }
+    }
+}

@@ -119,15 +119,18 @@ impl Writer {
         }
     }
 
-    /// Reads one object from the API server, past the store, with who owns its fields: the store does not keep that.
+    /// Reads one object from the API server, past the store, with who owns its fields: no other read parses that, and the store does not keep it.
+    ///
+    /// # Errors
+    /// [`ApiError::Unusable`] also if the managed fields are nested too deeply to be parsed.
     pub async fn get_live_with_managers(
         &self,
         api: &Arc<ApiType>,
         key: &Key,
     ) -> Result<(Arc<Object>, FieldManagers), ApiError> {
         let (object, answer) = self.read(api, key).await?;
-        let managed: Managed =
-            serde_json::from_str(&answer).map_err(|e| ApiError::Unusable(e.to_string()))?;
+        let managed: Managed = serde_json::from_str(&answer)
+            .map_err(|e| ApiError::Unusable(format!("cannot read managedFields: {e}")))?;
         Ok((object, FieldManagers(managed.metadata.managed_fields)))
     }
 

@@ -14,7 +14,8 @@ use bridge_engine::{
     object::ApiType,
 };
 use http::{Method, Request};
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json, value::RawValue};
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 
 /// One control plane for all tests that leave it running; it ends with the process.
@@ -53,6 +54,11 @@ impl Admin {
         self.send(Method::GET, path, "", &Value::Null).await
     }
 
+    /// As it is stored, however deeply it is nested.
+    pub async fn read<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiError> {
+        self.send(Method::GET, path, "", &Value::Null).await
+    }
+
     pub async fn create(&self, path: &str, object: &Value) -> Result<Value, ApiError> {
         self.send(Method::POST, path, "application/json", object).await
     }
@@ -62,15 +68,20 @@ impl Admin {
             .await
     }
 
+    /// The answer may be nested more deeply than can be read.
+    pub async fn patch_deeply(&self, path: &str, change: &Value) {
+        let change = self.send::<Box<RawValue>>(Method::PATCH, path, "application/merge-patch+json", change);
+        change.await.unwrap();
+    }
+
     pub async fn put(&self, path: &str, object: &Value) -> Result<Value, ApiError> {
         self.send(Method::PUT, path, "application/json", object).await
     }
 
     /// Changes what must be there.
     pub async fn json_patch(&self, path: String, change: Value) {
-        self.send(Method::PATCH, &path, "application/json-patch+json", &change)
-            .await
-            .unwrap();
+        let change = self.send::<Value>(Method::PATCH, &path, "application/json-patch+json", &change);
+        change.await.unwrap();
     }
 
     pub async fn delete(&self, path: &str) -> Result<Value, ApiError> {
@@ -93,13 +104,13 @@ impl Admin {
         name.to_owned()
     }
 
-    async fn send(
+    async fn send<T: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,
         content_type: &str,
         body: &Value,
-    ) -> Result<Value, ApiError> {
+    ) -> Result<T, ApiError> {
         let body = if body.is_null() {
             Vec::new()
         } else {

@@ -20,6 +20,7 @@ mod reserved;
 mod responsive;
 mod schemas;
 mod stage;
+mod too_deep;
 mod usages;
 
 use serde_json::{Value, json};

@@ -1,4 +1,6 @@
-//! Measurements, with what is shipped: release builds.
+//! Measurements: with what is shipped, release builds, and the instructions of hot paths.
+
+pub(crate) mod instructions;
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +18,10 @@ const MARK: &str = "figures";
 
 /// What is measured, as `bridge-bench bridge` takes it.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    what: Option<What>,
     /// One run with few objects.
     #[arg(long)]
     quick: bool,
@@ -31,7 +36,17 @@ pub(crate) struct BenchArgs {
     rest: Vec<String>,
 }
 
+/// What is measured instead.
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Count the instructions of hot paths with valgrind, and keep the counts in `tests/bench/instructions.json`.
+    Instructions(instructions::InstructionsArgs),
+}
+
 pub(crate) async fn run_all(args: &BenchArgs) -> Result<(), Failure> {
+    if let Some(What::Instructions(args)) = &args.what {
+        return instructions::run_all(args).await;
+    }
     let project = Project::find().await?;
     let results = project.scratch("bench");
     if !args.reuse {

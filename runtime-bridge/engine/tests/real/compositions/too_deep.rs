@@ -1,0 +1,85 @@
+//! What is nested more deeply than can be read is left as it is: what a reading lacks, the next write would take out.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+use super::{
+    claims::{claim, claims, composite_of},
+    stage::{Bridge, Stage},
+};
+use crate::harness::within;
+
+#[derive(Deserialize)]
+struct Stored {
+    metadata: Meta,
+    spec: Box<RawValue>,
+    status: Value,
+}
+
+/// What a write from a wrong reading would lose.
+#[derive(Debug, PartialEq, Deserialize)]
+struct Meta {
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
+    labels: BTreeMap<String, String>,
+    finalizers: Vec<String>,
+}
+
+async fn stored(stage: &Stage, path: &str) -> Stored {
+    stage.admin.read(path).await.unwrap()
+}
+
+/// Waits until `Synced` is False for that.
+async fn says_so(stage: &Stage, path: &str) {
+    let says = |stored: &Stored| {
+        let conditions = stored.status["conditions"].as_array();
+        let mut conditions = conditions.into_iter().flatten();
+        conditions.any(|condition| {
+            let message = condition["message"].as_str().unwrap_or_default();
+            condition["type"] == "Synced"
+                && condition["status"] == "False"
+                && message.contains("is nested more than 127 levels deep")
+        })
+    };
+    within(async {
+        while !says(&stored(stage, path).await) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_deep_spec_of_a_claim_or_composite_resource_loses_nothing() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    let wanted = claim("a", &json!({"first": "1"}));
+    stage.create(&claims(&namespace), &wanted).await;
+    let claim = format!("{}/a", claims(&namespace));
+    let xr = composite_of(&stage.ready(&claim).await);
+    let deep = (0..200).fold(json!("user's"), |inner, _| json!({ "a": inner }));
+    for path in [&claim, &xr] {
+        let change = json!({"metadata": {"annotations": {"user": "own"}}, "spec": {"free": deep}});
+        bridge.rests().await;
+        stage.admin.patch_deeply(path, &change).await;
+        let before = stored(&stage, path).await;
+        says_so(&stage, path).await;
+        bridge.rests().await;
+        let after = stored(&stage, path).await;
+        assert_eq!(after.spec.get(), before.spec.get(), "{path}");
+        assert_eq!(after.metadata, before.metadata, "{path}");
+        let shallow = json!({"spec": {"free": null}});
+        stage.admin.patch(path, &shallow).await.unwrap();
+        stage.ready(path).await;
+    }
+    assert_eq!(stage.values(&namespace).await, ["1"]);
+    stage.admin.delete(&claim).await.unwrap();
+    stage.gone(&claim).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
+    bridge.end().await;
+}

@@ -1,0 +1,4 @@
+//! The paths.
+
+pub mod pure;
+pub mod whole;
