@@ -80,19 +80,49 @@ pub(super) struct Schemas {
 #[derive(Default)]
 struct Known {
     schemas: BTreeMap<SchemaSelector, Result<Schema, Unreadable>>,
+    /// What was known and is not kept: the entry in the index by which it was read. Who was shown it is woken all the same.
+    dropped: BTreeMap<SchemaSelector, Result<Option<String>, Unreadable>>,
     users: BTreeMap<Key, BTreeSet<SchemaSelector>>,
 }
 
 impl Known {
+    fn is_empty(&self) -> bool {
+        self.schemas.is_empty() && self.dropped.is_empty()
+    }
+
+    /// One more schema. Where there is no place for it, all others are dropped.
+    fn insert(&mut self, selector: SchemaSelector, schema: Result<Schema, Unreadable>) {
+        if self.schemas.len() >= MOST {
+            let required: BTreeSet<&SchemaSelector> = self.users.values().flatten().collect();
+            self.dropped.retain(|selector, _| required.contains(selector));
+            for (selector, schema) in std::mem::take(&mut self.schemas) {
+                if required.contains(&selector) {
+                    let entry = schema.map(|schema| schema.published);
+                    // Who was shown an older one counts.
+                    self.dropped.entry(selector).or_insert(entry);
+                }
+            }
+        }
+        self.schemas.insert(selector, schema);
+    }
+
     /// Leaves out what nobody requires, and what the index shows otherwise than it was read: for whom that counts.
     fn compare(&mut self, index: &Value) -> BTreeSet<Key> {
         let mut changed = BTreeSet::new();
         let required: BTreeSet<&SchemaSelector> = self.users.values().flatten().collect();
         self.schemas.retain(|selector, schema| {
-            let same = schema.as_ref().is_ok_and(|schema| {
-                schema.published == published(index, selector)
-                    && (schema.published.is_some() || is_index(index))
-            });
+            let same = schema
+                .as_ref()
+                .is_ok_and(|schema| is_published(index, selector, schema.published.as_deref()));
+            if !same {
+                changed.insert(selector.clone());
+            }
+            same && required.contains(selector)
+        });
+        self.dropped.retain(|selector, entry| {
+            let same = entry
+                .as_ref()
+                .is_ok_and(|entry| is_published(index, selector, entry.as_deref()));
             if !same {
                 changed.insert(selector.clone());
             }
@@ -106,7 +136,11 @@ impl Known {
     }
 }
 
-/// An API server without one is asked for everything anew.
+/// The index shows it by the same entry. An API server without an index is asked for everything anew.
+fn is_published(index: &Value, selector: &SchemaSelector, entry: Option<&str>) -> bool {
+    published(index, selector).as_deref() == entry && (entry.is_some() || is_index(index))
+}
+
 fn is_index(index: &Value) -> bool {
     index["paths"].is_object()
 }
@@ -140,11 +174,7 @@ impl Schemas {
             why: error.to_string(),
             until: self.clock.now() + AGAIN,
         });
-        let mut known = self.known.lock();
-        if known.schemas.len() >= MOST {
-            known.schemas.clear();
-        }
-        known.schemas.insert(selector.clone(), read.clone());
+        self.known.lock().insert(selector.clone(), read.clone());
         read.map_err(|unreadable| unreadable.why)
     }
 
@@ -217,7 +247,7 @@ impl Schemas {
     }
 
     async fn compare(&self, dispatcher: &Dispatcher) {
-        if self.known.lock().schemas.is_empty() {
+        if self.known.lock().is_empty() {
             return;
         }
         // What cannot be read now is compared after the next pause.
@@ -315,5 +345,40 @@ mod tests {
         known.users.remove(&user("core"));
         assert_eq!(known.compare(&index("1")), [].into());
         assert!(!known.schemas.contains_key(&selector("v1")));
+    }
+
+    #[test]
+    fn who_was_shown_a_schema_that_is_kept_no_more_is_woken() {
+        let mut known = known(&index("1"));
+        let schema = known.schemas[&selector("v1")].clone();
+        for number in 0..=MOST {
+            known.insert(selector(&format!("v{number}beta1")), schema.clone());
+        }
+        assert!(!known.schemas.contains_key(&selector("example.org/v1")));
+        assert_eq!(known.compare(&index("1")), [].into());
+        assert_eq!(known.compare(&index("2")), [user("own")].into());
+        assert!(known.schemas.is_empty(), "nobody requires the others");
+    }
+
+    #[test]
+    fn who_was_shown_an_older_schema_than_the_next_is_woken() {
+        let mut known = known(&index("1"));
+        known.dropped.insert(
+            selector("example.org/v1"),
+            Ok(published(&index("0"), &selector("example.org/v1"))),
+        );
+        assert_eq!(known.compare(&index("1")), [user("own")].into());
+        assert_eq!(known.compare(&index("1")), [].into());
+    }
+
+    #[test]
+    fn who_requires_what_could_not_be_read_and_is_kept_no_more_is_woken() {
+        let mut known = known(&index("1"));
+        let unreadable = Unreadable {
+            why: "unavailable".to_owned(),
+            until: Timestamp::MAX,
+        };
+        known.dropped.insert(selector("v1"), Err(unreadable));
+        assert_eq!(known.compare(&index("1")), [user("core")].into());
     }
 }

@@ -190,6 +190,12 @@ impl Checks {
         failed.unrefuted.clone()
     }
 
+    /// A call has rejected it, and none was accepted since: what no check can find out again.
+    pub(super) fn is_rejected_by_calls(&self) -> bool {
+        let failed = self.failed.lock();
+        failed.as_ref().is_some_and(|failed| failed.unrefuted.is_some())
+    }
+
     /// A call that began then was accepted. Whether that is news.
     pub(super) fn accepted(&self, config: &Config, began: Timestamp) -> bool {
         self.of_revision(config, |failed| {

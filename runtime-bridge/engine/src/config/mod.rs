@@ -13,6 +13,7 @@ mod policy;
 mod reference;
 mod resolver;
 mod revision;
+mod slots;
 mod sources;
 mod spec;
 #[cfg(test)]

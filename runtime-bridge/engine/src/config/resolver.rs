@@ -1,6 +1,6 @@
 //! Resolves configs, each read and checked once per change, whoever asks.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bridge_core::{
@@ -9,17 +9,16 @@ use bridge_core::{
     kind::PluginInfo,
     managed::Problem,
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::{
-    ConfigError, ConfigObjects, ConfigPolicy, Host, HostError, SecretSource,
-    checks::Checks,
-    condition,
+    ConfigError, ConfigObjects, ConfigPolicy, Host, HostError, SecretSource, condition,
     credentials::{self, CredentialsLocation},
     reference,
     revision::{RevisionKey, settings_digest},
+    slots::{CachedConfig, Slot, Slots, Unread},
     spec::ConfigSpec,
 };
 use crate::{
@@ -29,7 +28,6 @@ use crate::{
     managed::ConfigSource,
     object::{Key, Object},
     ports::External,
-    single_flight::SingleFlight,
 };
 
 /// Tries to write a condition before others are let on; then again after a while.
@@ -67,7 +65,7 @@ pub struct ConfigResolver {
     options: ConfigOptions,
     revisions: RevisionKey,
     host_reads: Arc<Semaphore>,
-    slots: Mutex<HashMap<Key, Arc<Slot>>>,
+    slots: Mutex<Slots>,
 }
 
 /// Checks a config whenever it changes, whether or not anything refers to it.
@@ -81,65 +79,6 @@ pub trait ConfigCheck: Send + Sync + 'static {
 
     /// Time has passed: what nobody asked for in a while is not kept any longer.
     fn forget_unused(&self);
-}
-
-/// A config that nobody asked for in this time is forgotten, with its credentials.
-const UNUSED: SignedDuration = SignedDuration::from_mins(15);
-
-/// Settings and credentials of all configs together that are kept, in bytes; those that were asked for least lately are forgotten first.
-const MOST_KEPT: usize = 32 << 20;
-
-/// One config.
-struct Slot {
-    /// When it was asked for last, and how many bytes it keeps.
-    used: Mutex<(Timestamp, usize)>,
-    known: Mutex<Option<CachedConfig>>,
-    checks: Checks,
-    /// Many who ask at once cause one read and one check.
-    reads: SingleFlight<(), Unread>,
-    /// When to try again to write its condition; `None`: it is written.
-    unreported: Mutex<Option<Timestamp>>,
-}
-
-/// Why an object, as it was then, could not be read.
-struct Unread {
-    uid: String,
-    generation: i64,
-    error: ConfigError,
-}
-
-impl Slot {
-    fn new(backoff: BackoffPolicy, now: Timestamp) -> Self {
-        Self {
-            used: Mutex::new((now, 0)),
-            known: Mutex::default(),
-            checks: Checks::new(backoff),
-            reads: SingleFlight::default(),
-            unreported: Mutex::default(),
-        }
-    }
-}
-
-impl Unread {
-    fn is_of(&self, config: &Object) -> bool {
-        self.uid == config.uid() && self.generation == config.generation()
-    }
-}
-
-#[derive(Clone)]
-struct CachedConfig {
-    uid: String,
-    generation: i64,
-    secret: Option<(Key, u64)>,
-    /// Read each time: nobody tells when a file changes.
-    on_host: bool,
-    config: Arc<Config>,
-}
-
-impl CachedConfig {
-    fn is_of(&self, config: &Config) -> bool {
-        self.config.id == config.id && self.config.revision == config.revision
-    }
 }
 
 impl ConfigResolver {
@@ -164,7 +103,7 @@ impl ConfigResolver {
             }
             Lookup::Unavailable(source) => return Err(ConfigError::NotRead { config: key, source }),
         };
-        let slot = self.slot(key);
+        let slot = self.slot(&config);
         let resolved = self.resolved(&slot, config).await;
         if let Some(at) = again_at(&slot, &resolved) {
             // Nothing that is watched would tell.
@@ -189,9 +128,8 @@ impl ConfigResolver {
             turn.begin();
             match self.read(slot, &config).await {
                 Ok(known) => {
-                    slot.used.lock().1 = size(&known.config);
-                    let config = Arc::clone(&slot.known.lock().insert(known).config);
-                    forget_unused(&mut self.slots.lock(), self.options.clock.now());
+                    let config = slot.keep(known);
+                    self.slots.lock().forget_unused(self.options.clock.now());
                     Ok(config)
                 }
                 Err(error) => {
@@ -208,17 +146,9 @@ impl ConfigResolver {
         resolved
     }
 
-    fn slot(&self, key: Key) -> Arc<Slot> {
+    fn slot(&self, config: &Object) -> Arc<Slot> {
         let now = self.options.clock.now();
-        let mut slots = self.slots.lock();
-        if let Some(slot) = slots.get(&key) {
-            slot.used.lock().0 = now;
-            return Arc::clone(slot);
-        }
-        forget_unused(&mut slots, now);
-        let slot = Arc::new(Slot::new(self.options.backoff, now));
-        slots.insert(key, Arc::clone(&slot));
-        slot
+        self.slots.lock().of(config, self.options.backoff, now)
     }
 
     /// Tells what became of a config in its status. A write that failed is tried again after a while, by the next who asks.
@@ -424,7 +354,7 @@ fn again_at(slot: &Slot, resolved: &Result<Arc<Config>, ConfigError>) -> Option<
 #[async_trait]
 impl ConfigCheck for ConfigResolver {
     async fn check(&self, config: &Arc<Object>) -> Option<Timestamp> {
-        let slot = self.slot(config.key());
+        let slot = self.slot(config);
         let resolved = self.resolved(&slot, Arc::clone(config)).await;
         again_at(&slot, &resolved)
     }
@@ -434,7 +364,7 @@ impl ConfigCheck for ConfigResolver {
     }
 
     fn forget_unused(&self) {
-        forget_unused(&mut self.slots.lock(), self.options.clock.now());
+        self.slots.lock().forget_unused(self.options.clock.now());
     }
 }
 
@@ -453,62 +383,26 @@ impl ConfigSource for ConfigResolver {
     }
 
     fn rejected(&self, config: &Config, failure: &Failure, began: Timestamp) {
-        let slots: Vec<Arc<Slot>> = self.slots.lock().values().map(Arc::clone).collect();
-        for slot in slots {
-            let mut known = slot.known.lock();
-            let is_this = |known: &CachedConfig| known.is_of(config);
-            // Of a revision that is not in use any more it says nothing.
-            let now = self.options.clock.now();
-            known.take_if(|known| is_this(known) && slot.checks.rejected(config, failure, began, now));
-        }
+        let Some((_, slot)) = self.slots.lock().with_id(&config.id) else {
+            return;
+        };
+        let now = self.options.clock.now();
+        // Of a revision that is not in use any more it says nothing.
+        slot.known
+            .lock()
+            .take_if(|known| known.is_of(config) && slot.checks.rejected(config, failure, began, now));
     }
 
     fn accepted(&self, config: &Config, began: Timestamp) {
-        let now = self.options.clock.now();
-        let mut to_report = Vec::new();
-        for (key, slot) in self.slots.lock().iter() {
-            let is_this = slot
-                .known
-                .lock()
-                .as_ref()
-                .is_some_and(|known| known.is_of(config));
-            if is_this && slot.checks.accepted(config, began) {
-                *slot.unreported.lock() = Some(now);
-                to_report.push(key.clone());
-            }
-        }
-        for config in to_report {
-            self.options.objects.wake(&config, now);
-        }
-    }
-}
-
-/// Bytes of what is kept of a config.
-fn size(config: &Config) -> usize {
-    let credentials = config.credentials.0.iter();
-    let credentials: usize = credentials.map(|(name, value)| name.len() + value.len()).sum();
-    let settings = config.settings.as_ref().map(serde_json::to_string);
-    let settings = settings.and_then(Result::ok).map_or(0, |settings| settings.len());
-    credentials + settings
-}
-
-/// Forgets configs that nobody uses, and the least used ones if all are too large together. Who asks for one of them again has it read anew.
-fn forget_unused(slots: &mut HashMap<Key, Arc<Slot>>, now: Timestamp) {
-    slots.retain(|_, slot| now.duration_since(slot.used.lock().0) < UNUSED);
-    let mut by_use: Vec<(Timestamp, usize, Key)> = slots
-        .iter()
-        .map(|(key, slot)| {
-            let (used, bytes) = *slot.used.lock();
-            (used, bytes, key.clone())
-        })
-        .collect();
-    by_use.sort_by_key(|(used, ..)| std::cmp::Reverse(*used));
-    let mut kept = 0;
-    for (at, (_, bytes, key)) in by_use.iter().enumerate() {
-        kept += bytes;
-        // The one that is used now stays, however large it is.
-        if at > 0 && kept > MOST_KEPT {
-            slots.remove(key);
+        let Some((key, slot)) = self.slots.lock().with_id(&config.id) else {
+            return;
+        };
+        let is_known = |known: &CachedConfig| known.is_of(config);
+        let is_this = slot.known.lock().as_ref().is_some_and(is_known);
+        if is_this && slot.checks.accepted(config, began) {
+            let now = self.options.clock.now();
+            *slot.unreported.lock() = Some(now);
+            self.options.objects.wake(&key, now);
         }
     }
 }

@@ -86,15 +86,17 @@ impl Registry {
         let all = || wanted.iter().flat_map(|wanted| &wanted.kinds);
         // Whose kinds these were until now, or are by their definitions: they come before all others.
         let mut incumbents = Vec::new();
+        let rightful: Vec<Option<String>> = self
+            .entries
+            .iter()
+            .map(|entry| self.rightful(entry, all()))
+            .collect();
+        let mut rightful = rightful.into_iter();
         self.entries.retain(|entry| {
-            // The owner of its definition, who wants it, too.
-            let rightful = entry.other_owner.as_ref().filter(|owner| {
-                let mut all = all();
-                all.any(|kind| kind.source == **owner && kind.excludes(&entry.kind))
-            });
+            let rightful = rightful.next().flatten();
             let is_kept = rightful.is_none() && all().any(|kind| Arc::ptr_eq(kind, &entry.kind));
             if !is_kept {
-                let incumbent = rightful.unwrap_or(&entry.kind.source).clone();
+                let incumbent = rightful.unwrap_or_else(|| entry.kind.source.clone());
                 incumbents.push((incumbent, Arc::clone(&entry.kind)));
             }
             is_kept
@@ -136,6 +138,24 @@ impl Registry {
         for (name, status) in statuses {
             self.report.kind(&name, status);
         }
+    }
+
+    /// Whom its definition belongs to, if that one wants this very definition and can have it. If it were the kind that counts, two that have each other's
+    /// definitions would get it in turn for ever.
+    fn rightful<'a>(
+        &self,
+        entry: &Entry,
+        mut wanted: impl Iterator<Item = &'a Arc<DesiredKind>>,
+    ) -> Option<String> {
+        let owner = entry.other_owner.as_ref()?;
+        let is_free = |kind: &DesiredKind| {
+            let mut others = self.entries.iter();
+            !others.any(|other| !Arc::ptr_eq(&other.kind, &entry.kind) && other.kind.excludes(kind))
+        };
+        let is_it = |kind: &Arc<DesiredKind>| {
+            kind.source == *owner && kind.crd_name() == entry.kind.crd_name() && is_free(kind)
+        };
+        wanted.any(is_it).then(|| owner.clone())
     }
 
     /// Those that are due longest come first, so that none is kept waiting by the others.

@@ -1,4 +1,9 @@
-use std::{collections::BTreeMap, convert::Infallible, time::Duration};
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use futures::{StreamExt, stream};
 use http::{Request, Response};
@@ -50,6 +55,7 @@ impl KindSource for Source {
 /// What became of the kinds; a kind that is served is told.
 struct Statuses {
     all: Mutex<BTreeMap<String, KindStatus>>,
+    reports: AtomicUsize,
     served: watch::Sender<Vec<String>>,
 }
 
@@ -57,7 +63,8 @@ impl Statuses {
     fn new() -> (Arc<Self>, watch::Receiver<Vec<String>>) {
         let (served, shown) = watch::channel(Vec::new());
         let all = Mutex::default();
-        (Arc::new(Self { all, served }), shown)
+        let reports = AtomicUsize::new(0);
+        (Arc::new(Self { all, reports, served }), shown)
     }
 
     fn of(&self, name: &str) -> Option<KindStatus> {
@@ -67,6 +74,9 @@ impl Statuses {
 
 impl KindReport for Statuses {
     fn kind(&self, name: &str, status: KindStatus) {
+        let reports = self.reports.fetch_add(1, Ordering::SeqCst);
+        // Virtual time does not pass while somebody is always busy.
+        assert!(reports < 1000, "it goes round and round");
         if status == KindStatus::Served {
             self.served.send_modify(|served| served.push(name.to_owned()));
         }
@@ -243,4 +253,44 @@ async fn a_kind_goes_to_the_plugin_that_its_definition_belongs_to() {
         let refused = statuses.of("of.good of thief");
         assert!(matches!(refused, Some(KindStatus::Refused(_))), "{refused:?}");
     }
+}
+
+/// A definition of this name, of a kind that several names have.
+fn shared_kind(name: &str, plugin: &str) -> Arc<DesiredKind> {
+    let mut crd = kind(name, plugin).crd.clone();
+    crd["spec"]["group"] = "shared.example.org".into();
+    Arc::new(DesiredKind {
+        name: name.to_owned(),
+        source: plugin.to_owned(),
+        crd,
+        controller: None,
+    })
+}
+
+async fn goes_on_quietly(statuses: &Statuses, registry: &mut Registry, name: &str) {
+    let lasts = tokio::time::timeout(Duration::from_secs(30), registry.run()).await;
+    assert!(lasts.is_err(), "it runs until it is dropped");
+    let waits = statuses.of(name);
+    assert!(matches!(waits, Some(KindStatus::Waiting(_))), "{waits:?}");
+    let reports = statuses.reports.load(Ordering::SeqCst);
+    assert!(reports < 50, "{reports} reports in half a minute");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_that_have_each_others_definition_do_not_take_turns() {
+    let (_one, first) = Source::of(vec![shared_kind("of.two", "one")]);
+    let (_two, second) = Source::of(vec![shared_kind("of.one", "two")]);
+    let (statuses, _shown) = Statuses::new();
+    let mut registry = registry("none", &statuses, vec![first, second]);
+    goes_on_quietly(&statuses, &mut registry, "of.two").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_owner_that_cannot_have_its_definition_takes_it_from_nobody() {
+    // It has the kind by another definition already.
+    let (_two, first) = Source::of(vec![shared_kind("own", "two"), shared_kind("of.two", "two")]);
+    let (_one, second) = Source::of(vec![kind("of.two", "one")]);
+    let (statuses, _shown) = Statuses::new();
+    let mut registry = registry("none", &statuses, vec![first, second]);
+    goes_on_quietly(&statuses, &mut registry, "of.two").await;
 }

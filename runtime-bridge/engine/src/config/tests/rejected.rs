@@ -290,6 +290,27 @@ async fn a_plugin_that_checks_no_configs_is_believed_by_its_calls() {
 }
 
 #[tokio::test]
+async fn what_calls_have_rejected_is_not_usable_because_time_passes() {
+    let shared = unchecked();
+    let resolver = shared.resolver(false);
+    let config = resolver.config_of(&cluster_wide()).await.unwrap();
+    resolver.rejected(&config, &refusal(), shared.now());
+    assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey");
+    assert_eq!(reported(&shared), ["True/Usable", "False/BadKey"]);
+    shared.wait(24 * 3600);
+    resolver.forget_unused();
+    let config = resolver.config_of(&cluster_wide()).await.unwrap();
+    assert_eq!(
+        reported(&shared),
+        [""; 0],
+        "it is tried, and not known to be good"
+    );
+    resolver.accepted(&config, shared.now());
+    resolver.config_of(&cluster_wide()).await.unwrap();
+    assert_eq!(reported(&shared), ["True/Usable"]);
+}
+
+#[tokio::test]
 async fn a_config_that_a_call_rejected_is_reported_anew_once_it_changes() {
     let shared = unchecked();
     let resolver = shared.resolver(false);
