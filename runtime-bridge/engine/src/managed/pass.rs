@@ -123,7 +123,7 @@ impl ManagedReconciler {
     ) -> ManagedInput {
         match effect {
             Effect::CollectCached => Input::Cached(self.newest(first).map(|object| {
-                let snapshot = Box::new(self.collect_cached(&object, views.of(&object)));
+                let snapshot = Box::new(self.collect_cached(&object, Managed::clone(&views.of(&object))));
                 (object, snapshot)
             })),
             Effect::Collect { object, snapshot } => {
@@ -168,17 +168,17 @@ impl ManagedReconciler {
         action: &Action,
         memory: &ReconcileMemory,
     ) -> ManagedInput {
-        let writer = &self.shared.writer.for_reconcile(&object.key());
+        let writer = || self.shared.writer.for_reconcile(&object.key());
         let version = |object: Arc<Object>| Performed::Version(object.resource_version().to_string());
         let result = match action {
             Action::Observe(asked) => Ok(Performed::Observed(self.observe(driver, object, asked).await)),
             Action::Call(call) => Ok(Performed::Answered(self.call(driver, object, call).await)),
-            Action::VerifyResourceVersion => writer.get_live(&self.api, &object.key()).await.map(version),
-            Action::WriteMetadata(change) => writer.put(&view::changed(object, change)).await.map(version),
+            Action::VerifyResourceVersion => writer().get_live(&self.api, &object.key()).await.map(version),
+            Action::WriteMetadata(change) => writer().put(&view::changed(object, change)).await.map(version),
             Action::WriteStatus(write) => {
                 let mut new = Object::clone(object);
                 new.set_status(&write.status.write());
-                let written = writer.put_status(&new).await;
+                let written = writer().put_status(&new).await;
                 written.map(|stored| Performed::StatusWritten {
                     version: stored.resource_version().to_string(),
                     stored: Box::new(view::managed(&stored).status),
@@ -450,7 +450,7 @@ fn rest_until(rest: &Rest) -> Next {
 }
 
 fn viewed(object: Arc<Object>, views: &mut Views) -> (Arc<Object>, Managed) {
-    let view = views.of(&object);
+    let view = Managed::clone(&views.of(&object));
     (object, view)
 }
 
