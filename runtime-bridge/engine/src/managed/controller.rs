@@ -82,7 +82,8 @@ impl Reconcile for QueuedReconciler {
         };
         let uid = object.uid().to_owned();
         let let_go = LetGoIfStopped(Arc::clone(of), uid.clone());
-        let run = pass::run(Arc::clone(of), object, memory);
+        // Boxed where it is made: it is large, and moved several times before it runs.
+        let run = Box::pin(pass::run(Arc::clone(of), object, memory));
         let run = async move {
             let _let_go = let_go;
             run.await

@@ -96,9 +96,14 @@ pub(super) async fn read(
         })?;
         sensitive.0.insert(pointer.clone(), value.clone());
     }
-    let text = serde_json::to_string(&split.parameters).unwrap_or_default();
+    let digest = || digest::plain(&serde_json::to_string(&split.parameters).unwrap_or_default());
     Ok(Arc::new(ResolvedDesiredState {
-        digest: digest::plain(&text),
+        // Where nothing can be taken out of the parameters, they are those of the spec, whatever else the kind says of them.
+        digest: if has_sensitive_fields(kind) {
+            digest()
+        } else {
+            object.spec_digest(digest).to_owned()
+        },
         sensitive_digest: digester.of(&sensitive),
         parameters: split.parameters,
         sensitive,
@@ -108,16 +113,18 @@ pub(super) async fn read(
 /// The parameters without secrets; as they stand where a reference is malformed.
 pub(super) fn bare(kind: &Kind, object: &Object) -> Document {
     let spec = object.spec_value();
-    let for_provider = spec
-        .get("forProvider")
-        .and_then(Value::as_object)
-        .cloned()
-        .unwrap_or_default();
-    split_secret_refs(kind, &for_provider).map_or(for_provider, |split| split.parameters)
+    let Some(for_provider) = spec.get("forProvider").and_then(Value::as_object) else {
+        return Document::new();
+    };
+    split_secret_refs(kind, for_provider).map_or_else(|_| for_provider.clone(), |split| split.parameters)
 }
 
 /// The Secrets that an object's spec points to: a change of one wakes it.
 pub fn secret_references(kind: &Kind, object: &Object) -> Vec<Key> {
+    // Asked of every version that a watch brings: most kinds need not have it parsed.
+    if !has_sensitive_fields(kind) {
+        return Vec::new();
+    }
     let spec = object.spec_value();
     let Some(for_provider) = spec.get("forProvider").and_then(Value::as_object) else {
         return Vec::new();
@@ -129,6 +136,10 @@ pub fn secret_references(kind: &Kind, object: &Object) -> Vec<Key> {
         .iter()
         .map(|(_, reference)| Key::secret(namespace_of(object, reference), &reference.name))
         .collect()
+}
+
+fn has_sensitive_fields(kind: &Kind) -> bool {
+    kind.field_rules.iter().any(|rule| rule.sensitive)
 }
 
 /// A namespaced object reads its own namespace only.

@@ -134,7 +134,7 @@ impl ManagedReconciler {
     ) -> ManagedInput {
         match effect {
             Effect::CollectCached => Input::Cached(self.newest(first).map(|object| {
-                let snapshot = Box::new(self.collect_cached(&object, views.of(&object)));
+                let snapshot = Box::new(self.collect_cached(&object, Managed::clone(&views.of(&object))));
                 (object, snapshot)
             })),
             Effect::Collect { object, snapshot } => {
@@ -176,7 +176,7 @@ impl ManagedReconciler {
         memory: &ReconcileMemory,
         held: &mut Permits,
     ) -> ManagedInput {
-        let writer = &self.shared.writer.for_reconcile(&object.key());
+        let writer = || self.shared.writer.for_reconcile(&object.key());
         let version = |object: Arc<Object>| Performed::Version(object.resource_version().to_string());
         let result = match action {
             Action::Observe(asked) => {
@@ -193,12 +193,12 @@ impl ManagedReconciler {
                 self.shed_for_room(object, &mut answer, held);
                 Ok(Performed::Answered(answer))
             }
-            Action::VerifyResourceVersion => writer.get_live(&self.api, &object.key()).await.map(version),
-            Action::WriteMetadata(change) => writer.put(&view::changed(object, change)).await.map(version),
+            Action::VerifyResourceVersion => writer().get_live(&self.api, &object.key()).await.map(version),
+            Action::WriteMetadata(change) => writer().put(&view::changed(object, change)).await.map(version),
             Action::WriteStatus(write) => {
                 let mut new = Object::clone(object);
                 new.set_status(&write.status.write());
-                let written = writer.put_status(&new).await;
+                let written = writer().put_status(&new).await;
                 written.map(|stored| Performed::StatusWritten {
                     version: stored.resource_version().to_string(),
                     stored: Box::new(view::managed(&stored).status),
@@ -471,7 +471,7 @@ fn rest_until(rest: &Rest) -> Next {
 }
 
 fn viewed(object: Arc<Object>, views: &mut Views) -> (Arc<Object>, Managed) {
-    let view = views.of(&object);
+    let view = Managed::clone(&views.of(&object));
     (object, view)
 }
 

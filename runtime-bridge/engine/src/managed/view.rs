@@ -13,22 +13,22 @@ pub(super) struct Views(Option<Read>);
 
 struct Read {
     object: Arc<Object>,
-    managed: Managed,
+    managed: Arc<Managed>,
     /// Held for who reads the spec itself.
     _spec: Arc<Value>,
 }
 
 impl Views {
     /// Reads what the machine needs, unless this version was the last one that was read.
-    pub(super) fn of(&mut self, object: &Arc<Object>) -> Managed {
+    pub(super) fn of(&mut self, object: &Arc<Object>) -> Arc<Managed> {
         match &self.0 {
-            Some(read) if Arc::ptr_eq(&read.object, object) => read.managed.clone(),
+            Some(read) if Arc::ptr_eq(&read.object, object) => Arc::clone(&read.managed),
             _ => {
                 let spec = object.spec_value();
-                let managed = managed(object);
+                let managed = Arc::new(managed(object));
                 self.0 = Some(Read {
                     object: Arc::clone(object),
-                    managed: managed.clone(),
+                    managed: Arc::clone(&managed),
                     _spec: spec,
                 });
                 managed

@@ -8,7 +8,7 @@ mod parts;
 
 use std::{
     fmt,
-    sync::{Arc, Weak},
+    sync::{Arc, OnceLock, Weak},
 };
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -32,11 +32,19 @@ pub struct Object {
     /// `metadata`, always without `managedFields`.
     pub meta: ObjectMeta,
     spec: Option<Arc<RawValue>>,
-    /// `spec` as it was parsed last, for as long as somebody holds that.
-    parsed_spec: Arc<Mutex<Weak<Value>>>,
+    /// Shared by all copies with this `spec`.
+    of_spec: Arc<OfSpec>,
     status: Option<Arc<RawValue>>,
     /// Every other top-level field, so that a write of the whole object loses none.
     rest: Vec<(String, Arc<RawValue>)>,
+}
+
+/// What was made of a `spec`.
+#[derive(Default)]
+struct OfSpec {
+    /// As it was parsed last, for as long as somebody holds that.
+    parsed: Mutex<Weak<Value>>,
+    digest: OnceLock<Box<str>>,
 }
 
 /// Why a text is not an object.
@@ -57,7 +65,7 @@ impl Object {
             api,
             meta,
             spec: None,
-            parsed_spec: Arc::default(),
+            of_spec: Arc::default(),
             status: None,
             rest: Vec::new(),
         }
@@ -80,7 +88,7 @@ impl Object {
             api: Arc::clone(api),
             meta,
             spec: parts.spec,
-            parsed_spec: Arc::default(),
+            of_spec: Arc::default(),
             status: parts.status,
             rest: parts.rest,
         })
@@ -165,13 +173,18 @@ impl Object {
 
     /// `spec`, parsed; `Null` if absent. While one who asked holds it, all others get the same.
     pub fn spec_value(&self) -> Arc<Value> {
-        let mut parsed = self.parsed_spec.lock();
+        let mut parsed = self.of_spec.parsed.lock();
         if let Some(spec) = parsed.upgrade() {
             return spec;
         }
         let spec = Arc::new(parse(self.spec.as_deref()));
         *parsed = Arc::downgrade(&spec);
         spec
+    }
+
+    /// A digest of `spec`, which `make` makes for who asks first; it is kept as long as this version.
+    pub(crate) fn spec_digest(&self, make: impl FnOnce() -> String) -> &str {
+        self.of_spec.digest.get_or_init(|| make().into())
     }
 
     /// Whether `spec` can be read: JSON that is nested too deeply cannot, and what it says is then not known.
@@ -200,7 +213,7 @@ impl Object {
     /// Replaces `spec`; `Null` removes it.
     pub fn set_spec(&mut self, spec: &Value) {
         self.spec = raw(spec);
-        self.parsed_spec = Arc::default();
+        self.of_spec = Arc::default();
     }
 
     /// Replaces `status`; `Null` removes it.

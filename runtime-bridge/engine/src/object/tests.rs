@@ -183,3 +183,15 @@ fn managed_fields_are_skipped_at_any_depth() {
         }
     }
 }
+
+#[test]
+fn a_digest_is_kept_until_the_spec_changes() {
+    let object = Object::decode(&api(), &whole().to_string()).unwrap();
+    let mut copy = object.clone();
+    assert_eq!(object.spec_digest(|| "first".to_owned()), "first");
+    copy.set_status(&json!({"changed": true}));
+    assert_eq!(copy.spec_digest(|| "second".to_owned()), "first");
+    copy.set_spec(&json!({"changed": true}));
+    assert_eq!(copy.spec_digest(|| "third".to_owned()), "third");
+    assert_eq!(object.spec_digest(|| "fourth".to_owned()), "first");
+}

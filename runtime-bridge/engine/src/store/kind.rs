@@ -102,6 +102,17 @@ impl KindObjects {
         self.unreadable.contains(key)
     }
 
+    /// A list or watch shows it, and what is stored is no older: false if that is not so, and then nothing has changed.
+    pub(super) fn note_known(&mut self, key: &Key, uid: &str, version: u64) -> bool {
+        let known = self.entries.get_mut(key);
+        let known =
+            known.filter(|entry| entry.object.uid() == uid && entry.object.resource_version() >= version);
+        let Some(entry) = known else { return false };
+        entry.list = self.list;
+        self.unreadable.remove(key);
+        true
+    }
+
     /// The newest write wins.
     pub(super) fn put(&mut self, key: &Key, object: Arc<Object>, cause: Cause) -> Option<Change> {
         if let Some(entry) = self.entries.get_mut(key) {

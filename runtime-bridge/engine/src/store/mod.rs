@@ -290,6 +290,11 @@ impl Store {
         self.put(Arc::new(object), Cause::Watched, false);
     }
 
+    /// The same of an object that may be known already, in that version or a newer one: true, if so. Nothing else of it need be read then.
+    pub(crate) fn observe_known(&self, key: &Key, uid: &str, version: u64) -> bool {
+        self.objects.write().note_known(key, uid, version)
+    }
+
     /// The list shows an object that cannot be read: it exists, and stays as it was.
     pub(crate) fn observe_unreadable(&self, key: &Key) {
         if let Some(objects) = self.objects.write().kinds.get_mut(key.kind()) {

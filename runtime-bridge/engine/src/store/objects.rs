@@ -81,6 +81,13 @@ impl Objects {
         Some(change)
     }
 
+    /// Does what [`Objects::put`] does with what is known already, and says whether it is.
+    pub(super) fn note_known(&mut self, key: &Key, uid: &str, version: u64) -> bool {
+        // What is tombstoned is stored no more.
+        let kind = self.kinds.get_mut(key.kind());
+        kind.is_some_and(|kind| kind.note_known(key, uid, version))
+    }
+
     pub(super) fn gone(&mut self, key: &Key, uid: &str, cause: Cause) -> Option<Change> {
         self.tombstones.add(uid);
         let forgotten = self.forgotten.take(key.kind(), uid);

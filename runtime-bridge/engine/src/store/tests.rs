@@ -191,6 +191,23 @@ fn a_list_removes_unlisted_objects_unless_newer() {
 }
 
 #[test]
+fn a_list_keeps_what_is_known_without_its_being_read() {
+    let (store, heard) = store();
+    store.observe_write(Arc::new(object("a", "a", 7)), Some(&writer()));
+    drain(&heard);
+    store.begin_list(&kind());
+    // Ours, the one before it, and what another has written since; an object that has its name now; one that nobody knows.
+    assert!(store.observe_known(&key("a"), "a", 7));
+    assert!(store.observe_known(&key("a"), "a", 6));
+    assert!(!store.observe_known(&key("a"), "a", 8));
+    assert!(!store.observe_known(&key("a"), "successor", 7));
+    assert!(!store.observe_known(&key("b"), "b", 1));
+    store.end_list(&kind(), 20);
+    assert_eq!(drain(&heard), [""; 0]);
+    assert_eq!(store.count(&kind()), 1);
+}
+
+#[test]
 fn a_deleted_definition_deletes_its_objects() {
     let (store, heard) = store();
     store.observe(object("a", "a", 5));

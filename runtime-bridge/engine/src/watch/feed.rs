@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout};
 
-use super::{backoff::Backoff, state::WatchState};
+use super::{backoff::Backoff, head::Head, state::WatchState};
 use crate::{
     api_error::ApiError,
     client::ApiClient,
-    object::{ApiType, Key, parse_version},
+    object::{ApiType, parse_version},
     random,
 };
 
@@ -69,14 +69,6 @@ pub(crate) trait Sink: Send {
     fn on_event(&mut self, on_event: FeedEvent<'_>);
     /// The feed fares differently now.
     fn condition(&mut self, condition: Condition);
-}
-
-/// Identity of an object, which must be readable even if nothing else is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Head {
-    pub(crate) key: Key,
-    pub(crate) uid: String,
-    pub(crate) version: u64,
 }
 
 /// Where to list and watch.
@@ -209,7 +201,7 @@ impl Feed {
                 let path = self.api.collection_path(None);
                 return Err(ApiError::from_answer(&path, code, None, json.as_bytes()));
             }
-            event => match self.head(json) {
+            event => match Head::read(&self.api, json) {
                 Some(head) => {
                     sink.on_event(if event == "DELETED" {
                         FeedEvent::Deleted(&head)
@@ -245,7 +237,7 @@ impl Feed {
             .ok_or_else(|| ApiError::Unusable("the list has no version".to_owned()))?;
         sink.on_event(FeedEvent::ListBegins);
         for item in list.items {
-            if let Some(head) = self.head(item.get()) {
+            if let Some(head) = Head::read(&self.api, item.get()) {
                 sink.on_event(FeedEvent::Seen(&head, item.get()));
             }
         }
@@ -272,18 +264,6 @@ impl Feed {
         request
             .body(Vec::new())
             .map_err(|e| ApiError::Unusable(e.to_string()))
-    }
-
-    fn head(&self, json: &str) -> Option<Head> {
-        let object: Headed = serde_json::from_str(json).ok()?;
-        let meta = object.metadata;
-        let key = Key::new(self.api.kind.clone(), meta.namespace.as_deref(), &meta.name?);
-        let version = parse_version(meta.resource_version.as_deref())?;
-        Some(Head {
-            key,
-            uid: meta.uid?,
-            version,
-        })
     }
 }
 
@@ -324,20 +304,6 @@ struct BookmarkAnnotations {
 struct Failure {
     #[serde(default)]
     code: u16,
-}
-
-#[derive(Deserialize)]
-struct Headed {
-    metadata: HeadMeta,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct HeadMeta {
-    name: Option<String>,
-    namespace: Option<String>,
-    uid: Option<String>,
-    resource_version: Option<String>,
 }
 
 #[cfg(test)]

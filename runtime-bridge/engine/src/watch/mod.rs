@@ -4,6 +4,7 @@ mod backoff;
 pub(crate) mod changes;
 mod definitions;
 pub(crate) mod feed;
+mod head;
 pub(crate) mod needed;
 mod object_sink;
 mod resolve;

@@ -3,12 +3,13 @@ use std::{collections::BTreeMap, sync::Arc};
 use parking_lot::Mutex;
 
 use super::{
-    feed::{Condition, FeedEvent, Head, Sink},
+    feed::{Condition, FeedEvent, Sink},
+    head::Head,
     state::WatchState,
 };
 use crate::{
     metrics::Metrics,
-    object::{ApiType, Object},
+    object::{ApiType, Key, Object},
     store::Store,
 };
 
@@ -37,13 +38,17 @@ pub(super) struct ObjectSink {
 
 impl ObjectSink {
     fn seen(&self, head: &Head, json: &str) {
-        let name = head.key.to_string();
+        // So it is with each write of ours: its answer was here first.
+        if self.store.observe_known(&head.key, &head.uid, head.version) {
+            return self.is_readable(&head.key);
+        }
         match Object::decode(&self.api, json) {
             Ok(object) => {
-                self.status.lock().unreadable.remove(&name);
+                self.is_readable(&head.key);
                 self.store.observe(object);
             }
             Err(error) => {
+                let name = head.key.to_string();
                 Metrics::count(&self.metrics.unreadable, &self.api.kind);
                 tracing::warn!(object = name, %error, "an object cannot be read, it stays as it was last");
                 let unreadable = &mut self.status.lock().unreadable;
@@ -52,6 +57,13 @@ impl ObjectSink {
                 }
                 self.store.observe_unreadable(&head.key);
             }
+        }
+    }
+
+    fn is_readable(&self, key: &Key) {
+        let unreadable = &mut self.status.lock().unreadable;
+        if !unreadable.is_empty() {
+            unreadable.remove(&key.to_string());
         }
     }
 }
@@ -66,7 +78,7 @@ impl Sink for ObjectSink {
             FeedEvent::ListBegins => self.store.begin_list(&self.api.kind),
             FeedEvent::Seen(head, json) => self.seen(head, json),
             FeedEvent::Deleted(head) => {
-                self.status.lock().unreadable.remove(&head.key.to_string());
+                self.is_readable(&head.key);
                 self.store.observe_deleted(&head.key, &head.uid);
             }
             FeedEvent::ListEnds(version) => {
@@ -90,5 +102,46 @@ impl Sink for ObjectSink {
         self.metrics
             .show_watch_state(&self.api.kind, WatchState::from(condition.clone()).name());
         status.condition = condition;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_our_own_write_was_answered_is_not_decoded_again() {
+        let api = Arc::new(ApiType::definitions());
+        let metrics = Arc::new(Metrics::new());
+        let store = Arc::new(Store::default());
+        store.open(&api.kind);
+        let status = Status {
+            condition: Condition::Live,
+            interruptions: 0,
+            lists: 0,
+            unreadable: BTreeMap::new(),
+        };
+        let mut sink = ObjectSink {
+            api: Arc::clone(&api),
+            store: Arc::clone(&store),
+            status: Arc::new(Mutex::new(status)),
+            gate: Arc::new(Mutex::new(true)),
+            metrics,
+        };
+        let written = json!({"metadata": {"name": "a", "uid": "u", "resourceVersion": "7"}});
+        let written = Object::decode(&api, &written.to_string()).unwrap();
+        let mut head = Head {
+            key: written.key(),
+            uid: "u".to_owned(),
+            version: 7,
+        };
+        store.observe_write(Arc::new(written), None);
+        sink.on_event(FeedEvent::Seen(&head, "no JSON, which nobody notices"));
+        assert!(sink.status.lock().unreadable.is_empty());
+        head.version = 8;
+        sink.on_event(FeedEvent::Seen(&head, "no JSON"));
+        assert_eq!(sink.status.lock().unreadable.len(), 1);
     }
 }
