@@ -6,6 +6,7 @@
 mod fields;
 mod rejection;
 mod standing;
+pub mod teardown;
 mod terms;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! Why nothing can be served for a definition.
 
+use crate::reasons::DefinitionEvent;
+
 /// Which of the two types of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
@@ -23,6 +25,14 @@ impl Side {
         match self {
             Self::Composite => "composite resource",
             Self::Claim => "composite resource claim",
+        }
+    }
+
+    /// The event of what is deleted of it.
+    pub const fn removal_event(self) -> DefinitionEvent {
+        match self {
+            Self::Composite => DefinitionEvent::TerminateComposite,
+            Self::Claim => DefinitionEvent::RedactClaim,
         }
     }
 }

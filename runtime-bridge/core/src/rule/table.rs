@@ -207,6 +207,15 @@ rules! {
     ClaimOutlivesComposite: "a claim stays until its composite resource is gone", [Module("claim")];
     ClaimOutlivesCreates: "a claim stays until no create of its composite resource can land any more", [Module("claim")];
 
+    // Definitions
+    ClaimsGoBeforeComposites: "no composite resource is deleted with its definition while the CRD of its claims is left", [Module("definition")];
+    OthersCrdIsLeftAlone: "a CRD that the definition does not control is neither deleted nor waited for", [Module("definition")];
+    CrdOutlivesObjects: "a CRD is deleted only when a list past the caches shows none of its objects", [Module("definition")];
+    DefinitionDeletionIsSeenFirst: "nothing is deleted with a definition before its status says that it ends", [Module("definition")];
+    DefinitionWaitsForUsages: "nothing is deleted with a definition while it is not known what is in use", [Module("definition")];
+    InUseOutlivesDefinition: "no object is deleted with its definition that a usage protects", [Module("definition")];
+    DefinitionOutlivesCrds: "a definition stays, and is served, until its CRDs are gone", [Module("definition")];
+
     // Usages
     UsageRecordsFirst: "a used object is labelled only when its usage names it by uid", [Module("protection")];
     UsageIsVerified: "a used object is labelled only upon a version of its usage that was verified in this term", [Module("protection")];

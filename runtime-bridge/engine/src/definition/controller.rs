@@ -8,11 +8,13 @@ use std::{
 
 use async_trait::async_trait;
 use bridge_core::{queue::Priority, reasons::DefinitionEvent, watch_plan::GroupKind};
-use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{api, crds::Crds, follow::Follow, served_types::ServedTypes, types::DefinedTypes};
+use super::{
+    api, crds::Crds, follow::Follow, served_types::ServedTypes, types::DefinedTypes,
+    unlisted_since::UnlistedSince,
+};
 use crate::{
     clock::Clock,
     composite::CompositeShared,
@@ -47,8 +49,7 @@ pub struct DefinitionReconciler {
     pub(super) served: ServedTypes,
     /// What is waited for, by the name of the definition that is being deleted.
     pub(super) removals: Mutex<BTreeMap<String, (GroupKind, Subscription)>>,
-    /// Since when it is not known which usages there are, if a deletion waits for that.
-    pub(super) unlisted_since: Mutex<Option<Timestamp>>,
+    pub(super) unlisted_since: UnlistedSince,
     composites: Arc<CompositeShared>,
 }
 
@@ -65,7 +66,7 @@ impl DefinitionReconciler {
             crds: Crds::new(&engine.writer),
             served: ServedTypes::new(engine, composites, types),
             removals: Mutex::default(),
-            unlisted_since: Mutex::default(),
+            unlisted_since: UnlistedSince::default(),
             composites: Arc::clone(composites),
         })
     }
@@ -90,6 +91,7 @@ impl DefinitionReconciler {
     pub(super) fn let_go(&self, definition: &Object) {
         self.served.stop(definition.name(), Some(definition.uid()));
         self.removals.lock().remove(definition.name());
+        self.unlisted_since.end(definition.uid());
     }
 
     /// This process leads, and is not stopping.

@@ -5,9 +5,11 @@ mod controller;
 mod crds;
 mod follow;
 mod pass;
+mod remains;
 mod removal;
 mod served_types;
 mod types;
+mod unlisted_since;
 
 pub(crate) use self::crds::claim_crd_left;
 pub use self::{

@@ -7,7 +7,7 @@ use bridge_core::{
     crd::{claim, composite},
     definition::{
         DEFINED_FINALIZER, Definition, DefinitionRejected, OFFERED_FINALIZER, Side, SideState, Standing,
-        Terms,
+        Terms, teardown::AGAIN,
     },
     queue::Priority,
     reasons::{DefinitionEvent, DefinitionReason},
@@ -17,7 +17,6 @@ use serde_json::Value;
 use super::{
     controller::DefinitionReconciler,
     crds::{BroughtCrd, is_controlled_by, uid},
-    removal::AGAIN,
 };
 use crate::{
     api_error::ApiError, crd::established, engine::Engine, event::EventType, object::Object, reconcile::Next,

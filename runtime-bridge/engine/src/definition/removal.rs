@@ -1,83 +1,60 @@
-//! A definition that is deleted: its objects go one by one, then their CRD, then its finalizers. No schema is needed for it.
+//! A definition that is deleted: observes what is left of it, and carries out what [`teardown`] plans.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_core::{
-    definition::{DEFINED_FINALIZER, OFFERED_FINALIZER, Side, SideState, Standing, readable_version},
-    protection::unlisted,
+    definition::{
+        Side, SideState, Standing,
+        teardown::{self, Deletion, Plan, Rejected},
+    },
     queue::{Priority, Wake},
-    reasons::{DefinitionEvent, DefinitionReason},
-    watch_plan::GroupKind,
 };
 use futures::{StreamExt, stream};
 use serde_json::Value;
 
 use super::{
-    controller::{DefinitionReconciler, NOT_YET},
-    crds::{claim_crd, claim_crd_left, is_controlled_by},
+    controller::DefinitionReconciler,
+    crds::{claim_crd, claim_crd_left},
+    remains::{Observed, Remains},
 };
 use crate::{
     api_error::ApiError,
-    crd::established,
     engine::Engine,
     event::EventType,
     object::{ApiType, Object},
-    protection::{StoredUsages, unknown_usages},
     reconcile::Next,
     store::Listener,
-    watch::WatchState,
-    write::{Deletion, Propagation},
+    write::{Deletion as ObjectDeletion, Propagation},
 };
 
 /// Deletions under way at once.
 const DELETIONS: usize = 16;
 
-/// What is waited for is looked at again after this, should no watch show it.
-pub(super) const AGAIN: std::time::Duration = std::time::Duration::from_secs(5);
-
 /// What has changed since it was seen is looked at again after this.
 const STALE_AGAIN: std::time::Duration = std::time::Duration::from_millis(250);
 
-/// It is reported only after this that usages cannot be listed.
-const UNLISTED_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
-
-/// What is left of one side of a definition.
-enum Left {
-    /// Its objects, of the type of its CRD.
-    Objects(Arc<ApiType>, Vec<Arc<Object>>),
-    /// Its CRD alone.
-    Crd(Value),
-}
-
-impl Left {
-    fn message(&self, side: Side, refused: Option<&Refused>) -> String {
-        let waiting = match self {
-            Self::Objects(_, objects) => {
-                format!("waiting for {} {}(s) to be deleted", objects.len(), side.noun())
-            }
-            Self::Crd(crd) => format!(
-                r#"waiting for the CustomResourceDefinition "{}" to be deleted"#,
-                crd["metadata"]["name"].as_str().unwrap_or_default()
-            ),
-        };
-        match refused {
-            Some(Refused { what, error }) => format!("{waiting}; cannot delete {what}: {error}"),
-            None => waiting,
-        }
-    }
-}
-
-/// What came of deletions.
+/// What came of the deletions of a plan.
+#[derive(Default)]
 struct Outcome {
-    refused: Option<Refused>,
+    /// The first by name of those that were rejected.
+    rejected: Option<Failed>,
     /// Something is not as it was seen, and may be another one of its name: the next look shows it.
     is_stale: bool,
 }
 
 /// A deletion that did not take place.
-struct Refused {
+struct Failed {
     what: String,
     error: ApiError,
+}
+
+impl Outcome {
+    fn rejected(&self) -> Option<Rejected> {
+        self.rejected.as_ref().map(|Failed { what, error }| Rejected {
+            what: what.clone(),
+            why: error.to_string(),
+        })
+    }
 }
 
 impl DefinitionReconciler {
@@ -86,31 +63,40 @@ impl DefinitionReconciler {
         engine: &Arc<Engine>,
         definition: &Arc<Object>,
     ) -> Result<Next, ApiError> {
-        let held = [DEFINED_FINALIZER, OFFERED_FINALIZER];
-        if !held.iter().any(|finalizer| definition.has_finalizer(finalizer)) {
+        if teardown::holding(definition.meta.finalizers.as_deref().unwrap_or_default()).is_empty() {
             self.let_go(definition);
             return Ok(Next::idle());
         }
-        let composite = self.owned_crd(definition, definition.name()).await?;
+        let composites = self.crds.read(definition.name()).await?;
         // Before anything is deleted, and after a restart, too: only who serves composite resources takes their finalizers off.
-        self.serve_as_found(definition, composite.as_ref());
-        let claims = match claim_crd_left(definition, &engine.watches) {
-            Some(name) => self.owned_crd(definition, &name).await?,
-            None => None,
-        };
-        for (side, crd) in [(Side::Claim, claims), (Side::Composite, composite)] {
-            if let Some(crd) = crd {
-                return self.remove_side(engine, definition, side, crd).await;
+        self.serve_as_found(definition, composites.as_ref());
+        let claims = self.claims_crd(engine, definition).await?;
+        let mut observed = self.observe(engine, definition, claims, composites);
+        let mut said = Arc::clone(definition);
+        loop {
+            let plan = teardown::plan(&observed.seen, self.clock.now());
+            tracing::debug!(definition = definition.name(), %plan, "ending a definition");
+            let Some(side) = plan.side else {
+                // Not earlier: what was created until its CRD went had to be let go.
+                self.let_go(definition);
+                return self.remove_finalizers(definition, &plan.finalizers).await;
+            };
+            self.watch_removal(engine, definition, observed.remains(side));
+            if plan.lists {
+                if let Err(error) = self.list(&mut observed, side).await {
+                    if matches!(error, ApiError::Forbidden(_) | ApiError::Denied(_)) {
+                        let plan = teardown::plan(&observed.seen, self.clock.now());
+                        self.report(&said, side, plan.message).await?;
+                    }
+                    return Err(error);
+                }
+            } else if plan.reports {
+                said = self.report(&said, side, plan.message).await?;
+                observed.seen.is_reported = true;
+            } else {
+                return self.carry_out(definition, &said, &observed, side, &plan).await;
             }
         }
-        // Not earlier: what was created until its CRD went had to be let go.
-        self.let_go(definition);
-        let mut changed = Object::clone(definition);
-        if let Some(finalizers) = &mut changed.meta.finalizers {
-            finalizers.retain(|finalizer| !held.contains(&finalizer.as_str()));
-        }
-        self.writer(definition).put(&changed).await?;
-        Ok(Next::idle())
     }
 
     /// Claims that are offered no more go when their users delete them, and then their CRD. `None`: nothing of them is left.
@@ -119,145 +105,147 @@ impl DefinitionReconciler {
         engine: &Arc<Engine>,
         definition: &Arc<Object>,
     ) -> Result<Option<SideState>, ApiError> {
-        let Some(name) = claim_crd_left(definition, &engine.watches) else {
-            return Ok(None);
-        };
-        let Some(crd) = self.owned_crd(definition, &name).await? else {
-            return Ok(None);
-        };
-        let left = self.left(engine, definition, crd).await?;
-        let message = match &left {
-            Left::Objects(..) => left.message(Side::Claim, None),
-            Left::Crd(crd) => {
-                self.writer.verify_current(definition, || self.may_act()).await?;
-                let refused = self.delete_crd(definition, Side::Claim, crd).await?;
-                left.message(Side::Claim, refused.as_ref())
+        let claims = self.claims_crd(engine, definition).await?;
+        let mut observed = self.observe(engine, definition, claims, None);
+        loop {
+            let Some(plan) = teardown::withdraw(&observed.seen, self.clock.now()) else {
+                return Ok(None);
+            };
+            self.watch_removal(engine, definition, observed.remains(Side::Claim));
+            if plan.lists {
+                self.list(&mut observed, Side::Claim).await?;
+                continue;
             }
-        };
-        Ok(Some(SideState::Terminating { message }))
+            if !plan.deletions.is_empty() {
+                self.writer.verify_current(definition, || self.may_act()).await?;
+            }
+            let outcome = self.delete(definition, &observed, Side::Claim, &plan).await?;
+            let message = plan.message_after(outcome.rejected().as_ref());
+            return Ok(message.map(|message| SideState::Terminating { message }));
+        }
     }
 
-    async fn owned_crd(&self, definition: &Object, name: &str) -> Result<Option<Value>, ApiError> {
-        let crd = self.crds.read(name).await?;
-        Ok(crd.filter(|crd| is_controlled_by(crd, definition.uid())))
+    async fn claims_crd(&self, engine: &Engine, definition: &Object) -> Result<Option<Value>, ApiError> {
+        match claim_crd_left(definition, &engine.watches) {
+            Some(name) => self.crds.read(&name).await,
+            None => Ok(None),
+        }
     }
 
-    /// Says what is waited for, then deletes it.
-    async fn remove_side(
+    async fn remove_finalizers(
         &self,
-        engine: &Arc<Engine>,
+        definition: &Object,
+        finalizers: &[&'static str],
+    ) -> Result<Next, ApiError> {
+        let mut changed = Object::clone(definition);
+        if let Some(held) = &mut changed.meta.finalizers {
+            held.retain(|finalizer| !finalizers.contains(&finalizer.as_str()));
+        }
+        self.writer(definition).put(&changed).await?;
+        Ok(Next::idle())
+    }
+
+    /// The answer is the definition as it is stored then.
+    async fn report(
+        &self,
         definition: &Arc<Object>,
         side: Side,
-        crd: Value,
-    ) -> Result<Next, ApiError> {
+        message: Option<String>,
+    ) -> Result<Arc<Object>, ApiError> {
+        let Some(message) = message else {
+            return Ok(Arc::clone(definition));
+        };
         let offers = side == Side::Claim || claim_crd(definition).is_some();
-        let standing = |message| Standing::of_both(&SideState::Terminating { message }, offers);
-        let left = match self.left(engine, definition, crd).await {
-            Ok(left) => left,
-            Err(error) => {
-                // Who wonders why nothing goes looks here.
-                if matches!(error, ApiError::Forbidden(_) | ApiError::Denied(_)) {
-                    let message = format!("cannot see what is left to be deleted: {error}");
-                    self.write_status(definition, &standing(message), None).await?;
-                }
-                return Err(error);
-            }
-        };
-        let said = if is_said_to_end(definition) {
-            Arc::clone(definition)
-        } else {
-            let standing = standing(left.message(side, None));
-            self.write_status(definition, &standing, None).await?
-        };
-        // What is in use is known only once all usages are. That the definition ends is said before.
-        let now = self.clock.now();
-        if let Some(why) = unknown_usages(&engine.watches) {
-            let since = *self.unlisted_since.lock().get_or_insert(now);
-            if now < since + UNLISTED_PATIENCE {
-                return Ok(Next::at(now + NOT_YET, Priority::Dependency));
-            }
-            let message = format!("{}; {}", left.message(side, None), unlisted(&why));
-            self.write_status(&said, &standing(message), None).await?;
-            return Ok(Next::at(now + AGAIN, Priority::Dependency));
+        let standing = Standing::of_both(&SideState::Terminating { message }, offers);
+        self.write_status(definition, &standing, None).await
+    }
+
+    /// `said`: the definition as it is stored since its status says that it ends.
+    async fn carry_out(
+        &self,
+        definition: &Arc<Object>,
+        said: &Arc<Object>,
+        observed: &Observed,
+        side: Side,
+        plan: &Plan,
+    ) -> Result<Next, ApiError> {
+        if let Some((reason, message)) = &plan.event {
+            self.record(definition, EventType::Normal, *reason, message);
         }
-        *self.unlisted_since.lock() = None;
-        let Outcome { refused, is_stale } = match &left {
-            Left::Objects(api, objects) => {
-                let message = format!("waiting for defined {}s to be deleted", side.noun());
-                self.record(definition, EventType::Normal, removal_event(side), &message);
-                self.delete_all(api, objects).await
-            }
-            Left::Crd(crd) => Outcome {
-                refused: self.delete_crd(definition, side, crd).await?,
-                is_stale: false,
-            },
+        let outcome = self.delete(definition, observed, side, plan).await?;
+        let message = plan.message_after(outcome.rejected().as_ref());
+        self.report(said, side, message).await?;
+        match outcome.rejected {
+            Some(Failed { error, .. }) if !error.is_refusal() => Err(error),
+            _ if outcome.is_stale => Ok(Next::at(self.clock.now() + STALE_AGAIN, Priority::Dependency)),
+            _ => Ok(plan
+                .again
+                .map_or_else(Next::idle, |at| Next::at(at, Priority::Dependency))),
+        }
+    }
+
+    /// Deletes what the plan says, each as it was seen.
+    ///
+    /// # Errors
+    /// [`ApiError::NotSent`], or another CRD has the name.
+    async fn delete(
+        &self,
+        definition: &Object,
+        observed: &Observed,
+        side: Side,
+        plan: &Plan,
+    ) -> Result<Outcome, ApiError> {
+        let Some(remains) = observed.remains(side) else {
+            return Ok(Outcome::default());
         };
-        if refused
-            .as_ref()
-            .is_some_and(|refused| refused.error == ApiError::NotSent)
+        if plan
+            .deletions
+            .iter()
+            .any(|deletion| matches!(deletion, Deletion::Crd(_)))
         {
-            return Err(ApiError::NotSent);
+            return self.delete_crd(definition, side, &remains.crd).await;
         }
-        let standing = standing(left.message(side, refused.as_ref()));
-        self.write_status(&said, &standing, None).await?;
-        match refused {
-            Some(refused) if !refused.error.is_refusal() => Err(refused.error),
-            // What has changed since it was seen is seen within a moment.
-            _ if is_stale => Ok(Next::at(self.clock.now() + STALE_AGAIN, Priority::Dependency)),
-            _ => Ok(Next::at(self.clock.now() + AGAIN, Priority::Dependency)),
-        }
-    }
-
-    async fn left(&self, engine: &Arc<Engine>, definition: &Object, crd: Value) -> Result<Left, ApiError> {
-        let Some(api) = api_of(&crd) else {
-            return Ok(Left::Crd(crd));
+        let Some(api) = &remains.api else {
+            return Ok(Outcome::default());
         };
-        self.watch_removal(engine, definition, &api);
-        if engine.watches.state(&api.kind) == WatchState::Live {
-            let seen = engine.store.list(&api.kind);
-            if !seen.is_empty() {
-                return Ok(Left::Objects(api, seen));
-            }
-        }
-        // That there are none is asked of the API server, not of a watch.
-        match self.writer.list_live(&api, None).await {
-            Ok(all) if all.is_empty() => Ok(Left::Crd(crd)),
-            Ok(all) => Ok(Left::Objects(api, all)),
-            // It was never established, so that there are none. Else the API server does not know it yet, and says nothing about its objects.
-            Err(ApiError::NotServed(_)) if !established::is_readable(&crd) => Ok(Left::Crd(crd)),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Deletes these objects, each as it was seen. The first that is refused is named.
-    async fn delete_all(&self, api: &Arc<ApiType>, objects: &[Arc<Object>]) -> Outcome {
-        let deletions = objects.iter().filter(|object| !object.is_deleting());
-        let deletions: Vec<_> = deletions.map(|object| self.delete(api, object)).collect();
-        let failed: Vec<Refused> = stream::iter(deletions)
+        let objects = remains.objects.iter();
+        let by_uid: BTreeMap<&str, &Arc<Object>> = objects.map(|object| (object.uid(), object)).collect();
+        let planned = plan.deletions.iter().filter_map(|deletion| match deletion {
+            Deletion::Object(instance) => by_uid.get(instance.uid.as_str()),
+            Deletion::Crd(_) => None,
+        });
+        let deletions: Vec<_> = planned.map(|object| self.delete_object(api, object)).collect();
+        let failed: Vec<Failed> = stream::iter(deletions)
             .buffer_unordered(DELETIONS)
             .filter_map(std::future::ready)
             .collect()
             .await;
-        let (stale, refused): (Vec<Refused>, Vec<Refused>) = failed
+        let (stale, rejected): (Vec<Failed>, Vec<Failed>) = failed
             .into_iter()
             .partition(|failed| matches!(failed.error, ApiError::Conflict(_)));
-        Outcome {
-            refused: refused.into_iter().min_by(|one, other| one.what.cmp(&other.what)),
-            is_stale: !stale.is_empty(),
+        let rejected = rejected
+            .into_iter()
+            .min_by(|one, other| one.what.cmp(&other.what));
+        match rejected {
+            Some(Failed {
+                error: ApiError::NotSent,
+                ..
+            }) => Err(ApiError::NotSent),
+            rejected => Ok(Outcome {
+                rejected,
+                is_stale: !stale.is_empty(),
+            }),
         }
     }
 
-    async fn delete(&self, api: &Arc<ApiType>, object: &Object) -> Option<Refused> {
-        let deletion = Deletion {
+    async fn delete_object(&self, api: &Arc<ApiType>, object: &Object) -> Option<Failed> {
+        let deletion = ObjectDeletion {
             uid: object.uid(),
             version: Some(object.resource_version()),
             propagation: Propagation::Background,
         };
         let key = object.key();
-        let usages = StoredUsages::new(&self.store).protecting(object);
-        let error = if let Some(usage) = usages.first() {
-            ApiError::Denied(format!("it is in use by {}", usage.text()))
-        } else if self.may_act() {
+        let error = if self.may_act() {
             match self.writer.delete(api, &key, deletion).await {
                 Ok(_) | Err(ApiError::NotFound(_)) => return None,
                 Err(error) => error,
@@ -265,21 +253,13 @@ impl DefinitionReconciler {
         } else {
             ApiError::NotSent
         };
-        Some(Refused {
+        Some(Failed {
             what: key.to_string(),
             error,
         })
     }
 
-    async fn delete_crd(
-        &self,
-        definition: &Object,
-        side: Side,
-        crd: &Value,
-    ) -> Result<Option<Refused>, ApiError> {
-        if !crd["metadata"]["deletionTimestamp"].is_null() {
-            return Ok(None);
-        }
+    async fn delete_crd(&self, definition: &Object, side: Side, crd: &Value) -> Result<Outcome, ApiError> {
         if !self.may_act() {
             return Err(ApiError::NotSent);
         }
@@ -288,19 +268,25 @@ impl DefinitionReconciler {
             Ok(()) => {
                 self.removals.lock().remove(definition.name());
                 let message = format!("Deleted {} CustomResourceDefinition: {name}", side.noun());
-                self.record(definition, EventType::Normal, removal_event(side), &message);
-                Ok(None)
+                self.record(definition, EventType::Normal, side.removal_event(), &message);
+                Ok(Outcome::default())
             }
-            Err(error @ (ApiError::Conflict(_) | ApiError::NotFound(_))) => Err(error),
-            Err(error) => Ok(Some(Refused {
-                what: format!("the CustomResourceDefinition {name}"),
-                error,
-            })),
+            Err(error @ (ApiError::Conflict(_) | ApiError::NotFound(_) | ApiError::NotSent)) => Err(error),
+            Err(error) => Ok(Outcome {
+                rejected: Some(Failed {
+                    what: format!("the CustomResourceDefinition {name}"),
+                    error,
+                }),
+                is_stale: false,
+            }),
         }
     }
 
-    /// The last of them that goes is the definition's turn.
-    fn watch_removal(&self, engine: &Engine, definition: &Object, api: &Arc<ApiType>) {
+    /// The last of its objects that goes is the definition's turn.
+    fn watch_removal(&self, engine: &Engine, definition: &Object, remains: Option<&Remains>) {
+        let Some(api) = remains.and_then(|remains| remains.api.as_ref()) else {
+            return;
+        };
         let mut removals = self.removals.lock();
         if removals
             .get(definition.name())
@@ -327,32 +313,4 @@ impl DefinitionReconciler {
         let watched = engine.subscribe(api, "its definition is being deleted", &listener);
         removals.insert(definition.name().to_owned(), (api.kind.clone(), watched));
     }
-}
-
-/// Its status says already that it ends.
-fn is_said_to_end(definition: &Object) -> bool {
-    let status = definition.status_value();
-    let mut conditions = status["conditions"].as_array().into_iter().flatten();
-    conditions.any(|condition| {
-        condition["type"] == "Established"
-            && condition["reason"] == DefinitionReason::TerminatingCompositeResource.as_str()
-    })
-}
-
-fn removal_event(side: Side) -> DefinitionEvent {
-    match side {
-        Side::Composite => DefinitionEvent::TerminateComposite,
-        Side::Claim => DefinitionEvent::RedactClaim,
-    }
-}
-
-/// How the objects of a CRD are addressed; `None`: it serves no version.
-fn api_of(crd: &Value) -> Option<Arc<ApiType>> {
-    let spec = &crd["spec"];
-    Some(Arc::new(ApiType {
-        kind: GroupKind::new(spec["group"].as_str()?, spec["names"]["kind"].as_str()?),
-        version: readable_version(crd)?.to_owned(),
-        plural: spec["names"]["plural"].as_str()?.to_owned(),
-        namespaced: spec["scope"] == "Namespaced",
-    }))
 }

@@ -6,6 +6,7 @@ mod claim;
 mod cloud;
 mod composite;
 mod counts;
+mod definition;
 mod etcd;
 mod events;
 mod fault_outcome;
