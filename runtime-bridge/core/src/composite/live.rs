@@ -73,16 +73,17 @@ impl LiveObject {
         self.text("/metadata/deletionTimestamp").parse().ok()
     }
 
+    /// One of its conditions.
+    pub fn condition(&self, type_: &str) -> Option<&Value> {
+        let conditions = self.object["status"]["conditions"].as_array()?;
+        conditions.iter().find(|condition| condition["type"] == type_)
+    }
+
     /// What its `Ready` says while it reports to be in deletion, empty if there is nothing to add; `None`: it reports none.
     pub fn deletion_report(&self) -> Option<&str> {
-        let conditions = self.object["status"]["conditions"].as_array()?;
-        let is_it = |one: &&Value| {
-            one["type"] == "Ready"
-                && one["status"] == "False"
-                && one["reason"] == ConditionReason::Deleting.as_str()
-        };
-        let ready = conditions.iter().find(is_it)?;
-        Some(ready["message"].as_str().unwrap_or_default())
+        let ready = self.condition("Ready")?;
+        let is_deleting = ready["status"] == "False" && ready["reason"] == ConditionReason::Deleting.as_str();
+        is_deleting.then(|| ready["message"].as_str().unwrap_or_default())
     }
 
     /// Its finalizers.

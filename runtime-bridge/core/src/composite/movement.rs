@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{ObjectId, live::ObjectState, snapshot::Snapshot};
+use super::{ObjectId, live::ObjectState, names, snapshot::Snapshot};
 
 /// What is left of a composite resource that is being deleted, and since when it is the same.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,17 +41,27 @@ impl Movement {
     }
 }
 
-/// How far an object is on its way out.
+/// How far an object is on its way out. What its conditions say in words is left out: a message that counts attempts would move for ever.
 fn stage(seen: &ObjectState) -> String {
     match seen {
-        // A composite resource among them, or a controller that says how far it is, moves by what it reports.
-        ObjectState::Exists(object) => format!(
-            "{} {} {} {}",
-            object.uid(),
-            object.is_deleting(),
-            object.finalizers().collect::<Vec<_>>().join(","),
-            object.deletion_report().unwrap_or_default()
-        ),
+        ObjectState::Exists(object) => {
+            let ready = object.condition("Ready");
+            let text = |field: &str| ready.and_then(|ready| ready[field].as_str()).unwrap_or_default();
+            // But for a composite resource, which names what is left of it there, and has nothing else to show it by.
+            let is_composite = object.finalizers().any(|held| held == names::FINALIZER);
+            format!(
+                "{} {} {} {} {} {}",
+                object.uid(),
+                object.is_deleting(),
+                object.finalizers().collect::<Vec<_>>().join(","),
+                text("status"),
+                text("reason"),
+                object
+                    .deletion_report()
+                    .filter(|_| is_composite)
+                    .unwrap_or_default()
+            )
+        }
         ObjectState::Absent => "absent".to_owned(),
         ObjectState::KindGone => "kind gone".to_owned(),
         // Why may differ each time.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge_core::composite::ObjectId;
+use bridge_core::composite::{ObjectId, names};
 use serde_json::{Value, json};
 
 use super::{
@@ -175,16 +175,15 @@ fn deleting(message: &str) -> Value {
     json!([{"type": "Ready", "status": "False", "reason": "Deleting", "message": message}])
 }
 
+/// Nothing but what it says shows how far it is.
 #[test]
-fn what_reports_that_it_goes_on_moves() {
+fn a_composite_resource_that_names_less_of_what_is_left_moves() {
     let mut world = held(&["b"]);
     let id = composed(&world)["b"].clone();
+    hold(&mut world, &id, &json!([names::FINALIZER]));
     for left in (1..10).rev() {
-        report(
-            &mut world,
-            &id,
-            &deleting(&format!("{left} of 9 composed resources remain")),
-        );
+        let remain = format!("{left} of 9 composed resources remain");
+        report(&mut world, &id, &deleting(&remain));
         pass(&mut world, 8);
         assert_eq!(blocked(&world), None, "{left}");
     }
@@ -195,6 +194,31 @@ fn what_reports_that_it_goes_on_moves() {
         message.contains(": 1 of 9 composed resources remain"),
         "{message}"
     );
+}
+
+#[test]
+fn a_message_that_counts_attempts_is_no_movement() {
+    let mut world = held(&["b"]);
+    let id = composed(&world)["b"].clone();
+    for attempt in 1..6 {
+        report(&mut world, &id, &deleting(&format!("attempt {attempt} failed")));
+        pass(&mut world, 3);
+    }
+    assert_eq!(blocked(&world), Some("True ExternalDeletion".to_owned()));
+}
+
+#[test]
+fn a_reason_that_changes_is_movement() {
+    let mut world = held(&["b"]);
+    let id = composed(&world)["b"].clone();
+    for stage in ["Draining", "Detaching", "Deleting", "Releasing"] {
+        let ready = json!([{"type": "Ready", "status": "False", "reason": stage, "message": "as it is"}]);
+        report(&mut world, &id, &ready);
+        pass(&mut world, 8);
+        assert_eq!(blocked(&world), None, "{stage}");
+    }
+    pass(&mut world, 4);
+    assert_eq!(blocked(&world), Some("True Finalizers".to_owned()));
 }
 
 /// A cloud takes its time: nothing is wrong with the controller of the object.
