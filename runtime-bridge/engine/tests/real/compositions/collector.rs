@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     claims::{claim, claims, composite_of},
-    stage::{Bridge, Stage, order, orders},
+    stage::{Bridge, GROUP, Stage, crd_path, definition_path, order, orders},
 };
 
 async fn begin() -> (Stage, Bridge) {
@@ -92,5 +92,98 @@ async fn a_namespace_and_a_collection_go_with_all_that_was_composed() {
     let xr = composite_of(&stage.ready(&format!("{}/a", claims(&namespace))).await);
     kubectl(&stage, &["delete", "namespace", &namespace, "--timeout=60s"]).await;
     stage.gone(&xr).await;
+    bridge.end().await;
+}
+
+/// A claim owns nothing by reference: its composite resource goes with it, in whatever way it is deleted.
+#[tokio::test]
+async fn a_claim_ends_with_all_it_made_whatever_the_cascade() {
+    let (stage, bridge) = begin().await;
+    stage.define_claimed().await;
+    for cascade in ["background", "foreground", "orphan"] {
+        let namespace = stage.admin.namespace(cascade).await;
+        let path = format!("{}/a", claims(&namespace));
+        stage
+            .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
+            .await;
+        let xr = composite_of(&stage.ready(&path).await);
+        assert_eq!(stage.values(&namespace).await, ["1"]);
+        let flag = format!("--cascade={cascade}");
+        kubectl(
+            &stage,
+            &[
+                "delete",
+                "purchase",
+                "a",
+                "-n",
+                &namespace,
+                &flag,
+                "--timeout=60s",
+            ],
+        )
+        .await;
+        assert!(
+            stage.admin.get(&xr).await.is_err(),
+            "{cascade}: the claim outlives it"
+        );
+        assert_eq!(stage.values(&namespace).await, [""; 0], "{cascade}");
+    }
+    bridge.end().await;
+}
+
+/// In each of three namespaces an order that composes another one, too.
+#[tokio::test]
+async fn a_definition_that_is_deleted_in_the_foreground_takes_nested_orders_along() {
+    let (stage, bridge) = begin().await;
+    stage.define().await;
+    for namespace in ["one", "two", "three"] {
+        let namespace = stage.admin.namespace(namespace).await;
+        let path = format!("{}/a", orders(&namespace));
+        let wanted = order("a", &json!({"first": "1", "nest": "user"}));
+        stage.create(&orders(&namespace), &wanted).await;
+        stage.ready(&path).await;
+        let all = stage.admin.get(&orders(&namespace)).await.unwrap();
+        assert_eq!(all["items"].as_array().map(Vec::len), Some(2), "{all:#}");
+    }
+    let name = format!("orders.{GROUP}");
+    kubectl(
+        &stage,
+        &["delete", "xrd", &name, "--cascade=foreground", "--timeout=60s"],
+    )
+    .await;
+    stage.gone(&definition_path()).await;
+    stage.gone(&crd_path()).await;
+    for namespace in ["one", "two", "three"] {
+        assert_eq!(stage.values(namespace).await, [""; 0], "{namespace}");
+    }
+    bridge.end().await;
+}
+
+/// Of what the namespace controller deletes all at once, the usage and what it protects, too.
+#[tokio::test]
+async fn a_namespace_with_a_usage_ends() {
+    let (stage, bridge) = begin().await;
+    stage.define().await;
+    let namespace = stage.admin.namespace("used").await;
+    let wanted = order("a", &json!({"app": "1", "db": "2", "usage": "app"}));
+    stage.create(&orders(&namespace), &wanted).await;
+    stage.ready(&format!("{}/a", orders(&namespace))).await;
+    let usages = format!("/apis/protection.crossplane.io/v1beta1/namespaces/{namespace}/usages");
+    stage
+        .condition(&format!("{usages}/shop-usage"), "Ready", "Available")
+        .await;
+    let standalone = json!({
+        "apiVersion": "protection.crossplane.io/v1beta1", "kind": "Usage", "metadata": {"name": "kept"},
+        "spec": {
+            "of": {"apiVersion": "v1", "kind": "ConfigMap", "resourceRef": {"name": "shop-app"}},
+            "reason": "kept by hand",
+        },
+    });
+    stage.create(&usages, &standalone).await;
+    stage
+        .condition(&format!("{usages}/kept"), "Ready", "Available")
+        .await;
+    kubectl(&stage, &["delete", "namespace", &namespace, "--timeout=60s"]).await;
+    stage.gone(&format!("/api/v1/namespaces/{namespace}")).await;
     bridge.end().await;
 }
