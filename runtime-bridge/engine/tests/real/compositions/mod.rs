@@ -20,6 +20,7 @@ mod reserved;
 mod responsive;
 mod schemas;
 mod stage;
+mod tenants;
 mod usages;
 
 use serde_json::{Value, json};
