@@ -316,6 +316,7 @@ mod tests {
         for folder in [
             "runtime-bridge/core/src/claim",
             "runtime-bridge/core/src/composite",
+            "runtime-bridge/core/src/definition",
             "runtime-bridge/core/src/driver",
             "runtime-bridge/core/src/managed",
             "runtime-bridge/core/src/protection",

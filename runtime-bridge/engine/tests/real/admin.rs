@@ -1,8 +1,11 @@
 //! What people do to a cluster.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, Ordering},
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use bridge_control_plane::{ControlPlane, Options};
@@ -38,8 +41,13 @@ impl Admin {
     }
 
     pub async fn of(plane: &ControlPlane) -> Self {
+        Self::with(plane.kubeconfig()).await
+    }
+
+    /// With the rights of a user.
+    pub async fn with(kubeconfig: PathBuf) -> Self {
         let options = ConnectOptions {
-            kubeconfig: Some(plane.kubeconfig()),
+            kubeconfig: Some(kubeconfig),
             context: None,
         };
         let clients = Clients::connect(&options, &Arc::new(Metrics::new()))

@@ -20,6 +20,7 @@ mod reserved;
 mod responsive;
 mod schemas;
 mod stage;
+mod tenants;
 mod too_deep;
 mod usages;
 
