@@ -58,6 +58,8 @@ impl DefinitionReconciler {
         claims: Option<Value>,
         composites: Option<Value>,
     ) -> Observed {
+        // First: a list of usages that ends in between brings usages that are then found.
+        let unlisted = self.unlisted(engine, definition);
         let [claims, composites] = [claims, composites].map(|crd| crd.map(|crd| watched(engine, crd)));
         let crd_of = |remains: &Option<Remains>| {
             let remains = remains.as_ref()?;
@@ -71,7 +73,7 @@ impl DefinitionReconciler {
                 is_reported: is_said_to_end(definition),
                 claims: crd_of(&claims),
                 composites: crd_of(&composites),
-                unlisted: self.unlisted(engine, definition),
+                unlisted,
             },
             claims,
             composites,

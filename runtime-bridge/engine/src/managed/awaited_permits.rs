@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use parking_lot::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::permit::Permits;
+use super::permits::Permits;
 
 /// The objects, by uid, for which a permit is waited for, or kept until their turn.
 #[derive(Default)]

@@ -12,6 +12,7 @@ pub mod failpoint;
 mod metrics;
 mod pass;
 mod permit;
+mod permits;
 mod publish;
 mod reconciler;
 mod suspensions;

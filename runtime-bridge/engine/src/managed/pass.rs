@@ -17,7 +17,7 @@ use tracing::Instrument;
 
 use super::{
     failpoint::{Side, reach},
-    permit::Permits,
+    permits::Permits,
     reconciler::ManagedReconciler,
     view::{self, Views},
 };
@@ -70,17 +70,17 @@ impl ManagedReconciler {
                         .await
                 }
             };
-            let moment = self.moment();
             if held.has_room() {
                 let mut input = Some(input);
                 let mut resume = || {
                     if let Some(input) = input.take() {
-                        driver.resume(memory, &moment, input);
+                        // Of now: the lease may have gone while others computed.
+                        driver.resume(memory, &self.moment(), input);
                     }
                 };
                 self.external.compute(&mut resume).await;
             } else {
-                driver.resume(memory, &moment, input);
+                driver.resume(memory, &self.moment(), input);
             }
             if !driver.holds_permit() {
                 held.end_call();

@@ -5,7 +5,6 @@
 //! a plugin that hangs holds as many dispatch permits as it takes calls, and no more; and one whose answers are as large as can be fills no memory.
 
 use std::{
-    collections::BTreeSet,
     sync::{Arc, Weak},
     time::Duration,
 };
@@ -14,63 +13,12 @@ use bridge_core::{
     driver::Permit as Granted,
     external::{Answer, ObserveResult, OutcomeResult},
     managed,
-    port::{External, Permit},
     queue::{Priority, Wake},
 };
-use parking_lot::Mutex;
 use tokio::time::sleep;
 
-use super::reconciler::ManagedReconciler;
+use super::{permits::Permits, reconciler::ManagedReconciler};
 use crate::{dispatch::Dispatcher, object::Object};
-
-/// What a reconcile holds of its plugin.
-#[derive(Debug, Default)]
-pub(super) struct Permits {
-    /// For one call, until its answer is there.
-    call: Option<Permit>,
-    /// For a large answer, until the reconcile ends.
-    room: Option<Permit>,
-}
-
-impl Permits {
-    pub(super) fn end_call(&mut self) {
-        self.call = None;
-    }
-
-    /// Whether what is decided from may be large.
-    pub(super) fn has_room(&self) -> bool {
-        self.room.is_some()
-    }
-
-    /// Whether there is room, or can be at once.
-    fn takes_room(&mut self, external: &dyn External) -> bool {
-        self.room = self.room.take().or_else(|| external.try_acquire_room());
-        self.room.is_some()
-    }
-}
-
-/// The objects, by uid, whose last answer was large.
-#[derive(Debug, Default)]
-pub(super) struct LargeAnswers(Mutex<BTreeSet<String>>);
-
-impl LargeAnswers {
-    fn contains(&self, uid: &str) -> bool {
-        self.0.lock().contains(uid)
-    }
-
-    fn record(&self, uid: &str, is_large: bool) {
-        let mut large = self.0.lock();
-        if is_large {
-            large.insert(uid.to_owned());
-        } else if !large.is_empty() {
-            large.remove(uid);
-        }
-    }
-
-    pub(super) fn forget(&self, uid: &str) {
-        self.record(uid, false);
-    }
-}
 
 impl ManagedReconciler {
     /// What is free, or was acquired for this object since its last turn. Else it is waited for, in order, and makes it the object's turn.

@@ -20,7 +20,7 @@ use super::{
     counts::Counts,
     digest::Digester,
     metrics::{Gvk, ManagedMetrics},
-    permit::LargeAnswers,
+    permits::LargeAnswers,
     suspensions::Suspensions,
 };
 use crate::{
