@@ -149,6 +149,7 @@ impl Machine for ManagedMachine {
             Action::Call(call) => {
                 memory.note_drift(snapshot, call);
                 memory.begin_call(call);
+                memory.shed();
             }
             // Before: afterwards there may be no object to speak of.
             Action::RemoveFinalizer(event) => memory.events.extend(event.clone()),

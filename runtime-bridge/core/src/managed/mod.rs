@@ -75,7 +75,7 @@ pub use failure::{Reaction, delay, reaction};
 pub use initial_schedule::initial_schedule;
 pub use last_observation::{LastObservation, ObservedState, OwnLookUp};
 pub use machine::{ManagedMachine, Performed, SnapshotAdditions};
-pub use observation_size::is_large;
+pub use observation_size::{drop_large_observation, is_large};
 pub use ownership::{Neighbour, Neighbours, OwnershipClaims};
 pub use policy::Policies;
 pub use reconcile_inputs::ReconcileInputs;

@@ -1,8 +1,11 @@
-//! What an observation takes in memory, about.
+//! What an observation takes in memory, about, and what becomes of one that takes much.
 
 use serde_json::Value;
 
-use crate::external::{Document, FieldDiff, Observation};
+use crate::{
+    external::{Answer, Document, FieldDiff, Observation, OutcomeResult},
+    limits,
+};
 
 /// What an observation may weigh that is kept for each object, in bytes.
 pub(super) const KEPT: usize = 64 << 10;
@@ -15,6 +18,30 @@ const HELD: usize = 512 << 10;
 #[must_use]
 pub fn is_large(observation: &Observation) -> bool {
     !weighs_at_most(observation, HELD)
+}
+
+/// Takes a large observation out of the answer of a call, which is held until it is persisted, however long that takes: the observation would save a
+/// read, and is made again instead. Its warnings stay, and of its connection details those that the answer does not have and one Secret can hold
+/// beside them. Returns whether there was one.
+pub fn drop_large_observation(answer: &mut Answer) -> bool {
+    let Ok(outcome) = answer else { return false };
+    let OutcomeResult::Completed(completed) = &mut outcome.result else {
+        return false;
+    };
+    let Some(observation) = completed.observation.take_if(|observation| is_large(observation)) else {
+        return false;
+    };
+    let details = &mut outcome.connection_details.0;
+    let mut bytes: usize = details.iter().map(|(key, value)| key.len() + value.len()).sum();
+    for (key, value) in observation.connection_details.0 {
+        let more = key.len() + value.len();
+        if !details.contains_key(&key) && bytes + more <= limits::CONNECTION_DETAILS {
+            bytes += more;
+            details.insert(key, value);
+        }
+    }
+    outcome.warnings.extend(observation.warnings);
+    true
 }
 
 /// Whether an observation takes at most so many bytes.
@@ -65,6 +92,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::external::{CallError, Completed, Outcome, Secrets};
 
     fn observation(parameters: &Value) -> Observation {
         Observation {
@@ -107,5 +135,60 @@ mod tests {
         assert!(!is_large(&observation(&json!({"a": "x".repeat(2 * KEPT)}))));
         assert!(is_large(&observation(&json!({"a": "x".repeat(HELD)}))));
         assert!(is_large(&observation(&json!({"a": vec![0; 20_000]}))));
+    }
+
+    fn details(details: &[(&str, usize)]) -> Secrets {
+        let details = details.iter();
+        Secrets(
+            details
+                .map(|(key, size)| ((*key).to_owned(), vec![b'x'; *size]))
+                .collect(),
+        )
+    }
+
+    fn completed(connection_details: Secrets, observation: Observation) -> Answer {
+        Ok(Outcome {
+            external_name: "one".to_owned(),
+            canonical_id: String::new(),
+            provider_state: String::new(),
+            connection_details,
+            warnings: vec!["of the call".to_owned()],
+            result: OutcomeResult::Completed(Box::new(Completed {
+                observation: Some(observation),
+                already_done: false,
+            })),
+        })
+    }
+
+    #[test]
+    fn of_a_large_observation_only_what_may_not_come_again_stays() {
+        let large = Observation {
+            connection_details: details(&[("a", 20), ("b", 20), ("c", limits::CONNECTION_DETAILS)]),
+            warnings: vec!["of the observation".to_owned()],
+            ..observation(&json!({"a": "x".repeat(HELD)}))
+        };
+        let given_once = details(&[("b", 10), ("d", limits::CONNECTION_DETAILS / 2)]);
+        let mut answer = completed(given_once, large);
+        assert!(drop_large_observation(&mut answer));
+        let outcome = answer.unwrap();
+        let kept = details(&[("a", 20), ("b", 10), ("d", limits::CONNECTION_DETAILS / 2)]);
+        assert_eq!(outcome.connection_details, kept);
+        assert_eq!(outcome.warnings, ["of the call", "of the observation"]);
+        let OutcomeResult::Completed(completed) = outcome.result else {
+            panic!("{:?}", outcome.result)
+        };
+        assert_eq!(completed.observation, None);
+    }
+
+    #[test]
+    fn an_answer_with_an_observation_of_common_size_stays_whole() {
+        let before = completed(details(&[("a", 1)]), observation(&json!({"a": 1})));
+        let mut after = before.clone();
+        assert!(!drop_large_observation(&mut after));
+        assert_eq!(after, before);
+        let mut failed: Answer = Err(CallError::Unknown {
+            message: String::new(),
+        });
+        assert!(!drop_large_observation(&mut failed));
     }
 }

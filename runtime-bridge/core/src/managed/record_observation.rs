@@ -105,7 +105,8 @@ impl ReconcileMemory {
         self.queue_warnings(&std::mem::take(&mut observation.warnings));
     }
 
-    /// The pass is over. An observation that is large is not kept beyond it, as there is one for each object: whoever needs it observes again.
+    /// A large observation is kept neither beyond the reconcile, as there is one for each object, nor beyond the call that was decided from it, whose
+    /// answer may be long in being persisted: whoever needs it observes again.
     pub fn shed(&mut self) {
         let is_large = match self.observed.last_state() {
             Some(ObservedState::Exists(observation)) => !weighs_at_most(observation, KEPT),

@@ -13,6 +13,7 @@ mod metrics;
 mod pass;
 mod permit;
 mod permits;
+mod plugin_calls;
 mod publish;
 mod reconciler;
 mod suspensions;

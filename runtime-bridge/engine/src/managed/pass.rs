@@ -4,15 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_core::{
     driver::{ApiFailure, ApiFailureKind, Driver, Effect, End, Input, Moment, Retry},
-    external::{Answer, CallError, Failure, ObserveResult, OutcomeResult, Verb},
+    external::{Answer, Verb},
     managed::{
-        Action, Call, Event, Managed, ManagedMachine, MetadataChange, ObserveCall, Performed, Purpose,
-        Reaction, ReconcileMemory, Rest, Snapshot, names, reaction, status,
+        self, Action, Event, Managed, ManagedMachine, MetadataChange, Performed, Purpose, ReconcileMemory,
+        Rest, names, status,
     },
     queue::Priority,
-    reasons::WarningEvent,
 };
-use jiff::Timestamp;
 use tracing::Instrument;
 
 use super::{
@@ -34,7 +32,7 @@ use crate::{
 /// A connection Secret that could not be written is tried again after this.
 const RETRY_PUBLISH: Duration = Duration::from_secs(15);
 
-type ManagedDriver = Driver<ManagedMachine, Arc<Object>>;
+pub(super) type ManagedDriver = Driver<ManagedMachine, Arc<Object>>;
 type ManagedInput = Input<ManagedMachine, Arc<Object>>;
 
 /// Runs a reconcile to its end.
@@ -47,11 +45,14 @@ pub(super) async fn run(
     async move {
         let mut views = Views::default();
         let before = views.of(&first);
-        let next = of.drive(&first, &mut memory, &mut views).await;
+        let mut held = Permits::default();
+        let next = of.drive(&first, &mut memory, &mut held, &mut views).await;
         of.awaited_permits.give_back(first.uid());
-        of.publish_pending_details(&first, &mut memory).await;
         of.count(&first, &before, &memory, &mut views);
         memory.shed();
+        // Now others may hold what this one no longer does.
+        drop(held);
+        of.publish_pending_details(&first, &mut memory).await;
         next
     }
     .instrument(span)
@@ -59,16 +60,18 @@ pub(super) async fn run(
 }
 
 impl ManagedReconciler {
-    async fn drive(&self, first: &Arc<Object>, memory: &mut ReconcileMemory, views: &mut Views) -> Next {
+    async fn drive(
+        &self,
+        first: &Arc<Object>,
+        memory: &mut ReconcileMemory,
+        held: &mut Permits,
+        views: &mut Views,
+    ) -> Next {
         let mut driver = ManagedDriver::begin(memory, &self.moment());
-        let mut held = Permits::default();
         loop {
             let input = match driver.effect() {
                 Effect::End(end) => return self.ended(first, end),
-                effect => {
-                    self.carry_out(first, &driver, effect, memory, &mut held, views)
-                        .await
-                }
+                effect => self.carry_out(first, &driver, effect, memory, held, views).await,
             };
             if held.has_room() {
                 let mut input = Some(input);
@@ -189,8 +192,12 @@ impl ManagedReconciler {
                 Ok(Performed::Observed(result))
             }
             Action::Call(call) => {
+                // The memory holds nothing large now; and the answer may be long in being persisted.
+                held.end_room();
                 let mut answer = self.call(driver, object, call).await;
-                self.shed_for_room(object, &mut answer, held);
+                if managed::drop_large_observation(&mut answer) {
+                    self.large_answers.record(object.uid(), true);
+                }
                 Ok(Performed::Answered(answer))
             }
             Action::VerifyResourceVersion => writer().get_live(&self.api, &object.key()).await.map(version),
@@ -219,70 +226,6 @@ impl ManagedReconciler {
                 log_api_error(object, action, &error);
                 Input::Failed(self.api_failure(object, &error))
             }
-        }
-    }
-
-    async fn observe(
-        &self,
-        driver: &ManagedDriver,
-        object: &Object,
-        asked: &ObserveCall,
-    ) -> Result<ObserveResult, CallError> {
-        let began = driver.began().unwrap_or_else(|| self.shared.clock.now());
-        let look = self
-            .external
-            .observe(&asked.target, &asked.desired, began + self.kind.timeouts.call)
-            .await;
-        if let Some(snapshot) = driver.snapshot() {
-            match &look {
-                Ok(ObserveResult::Failed(failure)) => self.record_failure_reach(snapshot, failure, began),
-                Ok(_) => self.worked(snapshot, began),
-                Err(error) => self.report_unreachable(object, error),
-            }
-        }
-        look
-    }
-
-    async fn call(&self, driver: &ManagedDriver, object: &Object, call: &Call) -> Answer {
-        let began = driver.began().unwrap_or_else(|| self.shared.clock.now());
-        let answer = self.external.execute(call).await;
-        // The name that came with the answer: a person can find the resource by it, whatever becomes of this process.
-        let named = answer
-            .as_ref()
-            .map_or("", |outcome| outcome.external_name.as_str());
-        let name = if named.is_empty() {
-            &call.target.external_name
-        } else {
-            named
-        };
-        tracing::info!(verb = ?call.verb, external_name = name, outcome = %summary(&answer), "called");
-        let Some(snapshot) = driver.snapshot() else {
-            return answer;
-        };
-        match answer.as_ref().map(|outcome| &outcome.result) {
-            Ok(OutcomeResult::Failure(failure)) => self.record_failure_reach(snapshot, failure, began),
-            Ok(OutcomeResult::Completed(_) | OutcomeResult::Operation(_)) => {
-                self.worked(snapshot, began);
-                if call.verb == Verb::Update {
-                    self.shared.counts.updated(object.uid(), self.shared.clock.now());
-                }
-            }
-            Err(error) => self.report_unreachable(object, error),
-        }
-        answer
-    }
-
-    /// One event for all objects of a config: a plugin that is away is no news of each of them.
-    fn report_unreachable(&self, object: &Object, error: &CallError) {
-        if !matches!(error, CallError::Unreachable { .. }) {
-            return;
-        }
-        let reason = WarningEvent::PluginUnavailable.as_str();
-        let configs = self.configs.references(object);
-        for config in configs.iter().filter_map(|key| self.shared.store.get(key)) {
-            self.shared
-                .events
-                .record(&config, EventType::Warning, reason, &error.to_string());
         }
     }
 
@@ -342,36 +285,6 @@ impl ManagedReconciler {
             kind,
             retry_after,
             message: error.to_string(),
-        }
-    }
-
-    /// Takes in a failure that reaches further than its object.
-    fn record_failure_reach(&self, snapshot: &Snapshot, failure: &Failure, began: Timestamp) {
-        let Ok(config) = &snapshot.config else { return };
-        match reaction(failure.code) {
-            Reaction::SuspendConfig | Reaction::RereadCredentials => {
-                self.configs.rejected(config, failure, began);
-            }
-            Reaction::SuspendGroup => {
-                let group = &self.kind.capabilities.rate_limit_group;
-                let (suspensions, jitter) = (&self.shared.suspensions, snapshot.fresh.jitter);
-                suspensions.throttled(config, group, failure, began, self.shared.clock.now(), jitter);
-            }
-            Reaction::WaitForUser
-            | Reaction::Reobserve
-            | Reaction::BackOff
-            | Reaction::WaitForDependency
-            | Reaction::RetrySlowly => {}
-        }
-    }
-
-    fn worked(&self, snapshot: &Snapshot, began: Timestamp) {
-        if let Ok(config) = &snapshot.config {
-            self.configs.accepted(config, began);
-            let group = &self.kind.capabilities.rate_limit_group;
-            self.shared
-                .suspensions
-                .worked(config, group, began, self.shared.clock.now());
         }
     }
 
@@ -481,23 +394,5 @@ fn log_api_error(object: &Object, action: &Action, error: &ApiError) {
         ApiError::Conflict(_) => tracing::debug!(object = %key, %action, "update conflict"),
         ApiError::NotFound(_) => tracing::debug!(object = %key, %action, "the object is gone"),
         error => tracing::warn!(object = %key, %action, %error, "the API server did not do it"),
-    }
-}
-
-/// For the log: how it ended, without anything that may be secret.
-fn summary(answer: &Answer) -> String {
-    match answer {
-        Err(error) => error.to_string(),
-        Ok(outcome) => match &outcome.result {
-            OutcomeResult::Completed(completed) if completed.already_done => "completed before".to_owned(),
-            OutcomeResult::Completed(_) => "completed".to_owned(),
-            OutcomeResult::Operation(operation) => {
-                format!("operation {:?} {}", operation.verb, operation.phase)
-            }
-            OutcomeResult::Failure(failure) => format!(
-                "failure {:?}, effect {:?}: {}",
-                failure.code, failure.effect, failure.reason
-            ),
-        },
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use bridge_core::{
     driver::Permit as Granted,
-    external::{Answer, ObserveResult, OutcomeResult},
+    external::ObserveResult,
     managed,
     queue::{Priority, Wake},
 };
@@ -48,29 +48,6 @@ impl ManagedReconciler {
         self.awaited_permits
             .wait(object.uid(), || self.wait_for_permit(object));
         false
-    }
-
-    /// Takes a large observation for which there is no room out of the answer of a call, which must be persisted: it saves a read, and the reconcile
-    /// reads instead. What is said only once stays.
-    pub(super) fn shed_for_room(&self, object: &Object, answer: &mut Answer, held: &mut Permits) {
-        let Ok(outcome) = answer else { return };
-        let OutcomeResult::Completed(completed) = &mut outcome.result else {
-            return;
-        };
-        let is_large = completed.observation.as_ref().is_some_and(managed::is_large);
-        if !is_large {
-            return;
-        }
-        self.large_answers.record(object.uid(), true);
-        if !held.takes_room(&*self.external)
-            && let Some(observation) = completed.observation.take()
-        {
-            outcome
-                .connection_details
-                .0
-                .extend(observation.connection_details.0);
-            outcome.warnings.extend(observation.warnings);
-        }
     }
 
     /// Dropping the future ends the waiting, or gives back what was acquired.

@@ -10,13 +10,17 @@ use parking_lot::Mutex;
 pub(super) struct Permits {
     /// For one call, until its answer is there.
     pub(super) call: Option<Permit>,
-    /// For a large answer, until the reconcile ends.
+    /// For a large observation, until a call was decided from it or the reconcile ends.
     pub(super) room: Option<Permit>,
 }
 
 impl Permits {
     pub(super) fn end_call(&mut self) {
         self.call = None;
+    }
+
+    pub(super) fn end_room(&mut self) {
+        self.room = None;
     }
 
     /// Whether what is decided from may be large.

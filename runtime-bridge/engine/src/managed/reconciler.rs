@@ -220,6 +220,8 @@ impl ManagedReconciler {
     pub(super) fn let_go(&self, uid: &str) {
         self.shared.claims.lock().release(uid);
         self.shared.connection_secrets.forget(uid);
+        self.awaited_permits.forget(uid);
+        self.large_answers.forget(uid);
     }
 
     /// Objects of one config share its fate: a dead account keeps no other waiting.

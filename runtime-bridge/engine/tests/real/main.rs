@@ -14,6 +14,7 @@ mod finalizers;
 mod generated_crds;
 mod harness;
 mod interruptions;
+mod large_answers;
 mod leases;
 mod managed;
 mod permissions;

@@ -217,7 +217,7 @@ async fn after_a_restart_objects_at_rest_wait_for_their_poll() {
 }
 
 /// Refuses what says this in the record of a thing; in force when this returns.
-async fn a_policy_against(stage: &RealHarness, word: &str) -> String {
+pub(crate) async fn a_policy_against(stage: &RealHarness, word: &str) -> String {
     let group = &stage.kind.resource_type.group;
     let record = format!("object.metadata.?annotations[?'{}'].orValue('')", names::RECORD);
     let policy = json!({
@@ -253,20 +253,15 @@ async fn a_policy_against(stage: &RealHarness, word: &str) -> String {
     format!("{bindings}/{group}")
 }
 
-#[tokio::test]
-async fn an_answer_denied_by_a_webhook_is_stored_later() {
-    let stage = RealHarness::new().await;
-    let _process = stage.process().await;
-    let binding = a_policy_against(&stage, "told-once").await;
-    stage.outside.told.lock().0 = "told-once".to_owned();
-    stage.create("one", json!({})).await;
+/// What an event says of the answer that cannot be stored, once there is one.
+pub(crate) async fn not_stored(stage: &RealHarness, name: &str) -> String {
     let events = format!("/api/v1/namespaces/{}/events", stage.namespace);
-    let told = within(async {
+    within(async {
         loop {
             let events = stage.admin.get(&events).await.unwrap();
             let mut events = events["items"].as_array().unwrap().iter();
             let refused = |event: &&Value| {
-                event["reason"] == "CannotUpdateManagedResource" && event["involvedObject"]["name"] == "one"
+                event["reason"] == "CannotUpdateManagedResource" && event["involvedObject"]["name"] == name
             };
             if let Some(event) = events.find(refused) {
                 return event["message"].as_str().unwrap_or_default().to_owned();
@@ -274,7 +269,17 @@ async fn an_answer_denied_by_a_webhook_is_stored_later() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     })
-    .await;
+    .await
+}
+
+#[tokio::test]
+async fn an_answer_denied_by_a_webhook_is_stored_later() {
+    let stage = RealHarness::new().await;
+    let _process = stage.process().await;
+    let binding = a_policy_against(&stage, "told-once").await;
+    stage.outside.told.lock().0 = "told-once".to_owned();
+    stage.create("one", json!({})).await;
+    let told = not_stored(&stage, "one").await;
     assert!(
         told.contains("external name \"one\"") && told.contains("no such word"),
         "{told}"
@@ -306,36 +311,4 @@ async fn a_foreign_connection_secret_does_not_delay_shutdown() {
     let left = process.shared.drain(Duration::from_secs(20)).await;
     assert_eq!(left, 0, "what a look shows again keeps nobody");
     assert!(stage.outside.things.lock().contains_key("one"));
-}
-
-#[tokio::test]
-async fn a_large_answer_without_room_is_asked_for_again_in_its_turn() {
-    let stage = RealHarness::new().await;
-    let _process = stage.process().await;
-    let large = json!({"note": "x".repeat(600 << 10)});
-    *stage.outside.status.lock() = large.as_object().cloned();
-    let taken = Arc::clone(&stage.outside.room).acquire_owned().await.unwrap();
-    let calls = || stage.outside.calls.load(Ordering::SeqCst);
-    // That of a creation saves a read, and is dropped; the read waits for room.
-    stage.create("one", json!({})).await;
-    until("it was created", || calls() == 2).await;
-    // One that nobody expected is discarded.
-    let two = stage.outside.things.lock().get("one").cloned().unwrap();
-    stage.outside.things.lock().insert("two".to_owned(), two);
-    stage.create("two", json!({})).await;
-    until("the other was observed", || calls() == 3).await;
-    let conditions = |object: &Value| object["status"]["conditions"].as_array().map_or(0, Vec::len);
-    for name in ["one", "two"] {
-        let object = stage.admin.get(&stage.path(name)).await.unwrap();
-        let conditions = conditions(&object);
-        assert_eq!(conditions, 0, "{object}");
-    }
-    drop(taken);
-    for name in ["one", "two"] {
-        stage.value(name, "Ready", "Available").await;
-    }
-    until("all room is given back", || {
-        stage.outside.room.available_permits() == 1
-    })
-    .await;
 }
