@@ -30,9 +30,9 @@ pub trait Reconcile: Send + Sync + 'static {
     }
 
     /// How urgent a change of an object is to itself, unless the first list shows it or its own reconcile made it; `None`: not its turn. Changes
-    /// of the status alone are not, without another rule. Called where changes come in: it must be quick.
+    /// of the status alone are not, without another rule, unless nothing was done while it could not be read. Called where changes come in: it must be quick.
     fn wake_priority(&self, change: &Change) -> Option<Priority> {
-        change.beyond_status().then_some(Priority::UserChange)
+        (change.beyond_status() || change.reveals_status()).then_some(Priority::UserChange)
     }
 
     /// How long an honest pass may take, where that is longer than what is granted to all.

@@ -4,6 +4,7 @@
 mod controller;
 mod crds;
 mod follow;
+mod instance_deletions;
 mod pass;
 mod remains;
 mod removal;

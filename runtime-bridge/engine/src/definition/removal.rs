@@ -5,57 +5,24 @@ use std::{collections::BTreeMap, sync::Arc};
 use bridge_core::{
     definition::{
         Side, SideState, Standing,
-        teardown::{self, Deletion, Plan, Rejected},
+        teardown::{self, Deletion, Plan},
     },
     queue::{Priority, Wake},
 };
-use futures::{StreamExt, stream};
 use serde_json::Value;
 
 use super::{
     controller::DefinitionReconciler,
     crds::{claim_crd, claim_crd_left},
+    instance_deletions::{Failed, InstanceDeletions, Outcome},
     remains::{Observed, Remains},
 };
 use crate::{
-    api_error::ApiError,
-    engine::Engine,
-    event::EventType,
-    object::{ApiType, Object},
-    reconcile::Next,
-    store::Listener,
-    write::{Deletion as ObjectDeletion, Propagation},
+    api_error::ApiError, engine::Engine, event::EventType, object::Object, reconcile::Next, store::Listener,
 };
-
-/// Deletions under way at once.
-const DELETIONS: usize = 16;
 
 /// What has changed since it was seen is looked at again after this.
 const STALE_AGAIN: std::time::Duration = std::time::Duration::from_millis(250);
-
-/// What came of the deletions of a plan.
-#[derive(Default)]
-struct Outcome {
-    /// The first by name of those that were rejected.
-    rejected: Option<Failed>,
-    /// Something is not as it was seen, and may be another one of its name: the next look shows it.
-    is_stale: bool,
-}
-
-/// A deletion that did not take place.
-struct Failed {
-    what: String,
-    error: ApiError,
-}
-
-impl Outcome {
-    fn rejected(&self) -> Option<Rejected> {
-        self.rejected.as_ref().map(|Failed { what, error }| Rejected {
-            what: what.clone(),
-            why: error.to_string(),
-        })
-    }
-}
 
 impl DefinitionReconciler {
     pub(super) async fn remove(
@@ -211,52 +178,16 @@ impl DefinitionReconciler {
         let objects = remains.objects.iter();
         let by_uid: BTreeMap<&str, &Arc<Object>> = objects.map(|object| (object.uid(), object)).collect();
         let planned = plan.deletions.iter().filter_map(|deletion| match deletion {
-            Deletion::Object(instance) => by_uid.get(instance.uid.as_str()),
+            Deletion::Object(instance) => by_uid.get(instance.uid.as_str()).copied(),
             Deletion::Crd(_) => None,
         });
-        let deletions: Vec<_> = planned.map(|object| self.delete_object(api, object)).collect();
-        let failed: Vec<Failed> = stream::iter(deletions)
-            .buffer_unordered(DELETIONS)
-            .filter_map(std::future::ready)
-            .collect()
-            .await;
-        let (stale, rejected): (Vec<Failed>, Vec<Failed>) = failed
-            .into_iter()
-            .partition(|failed| matches!(failed.error, ApiError::Conflict(_)));
-        let rejected = rejected
-            .into_iter()
-            .min_by(|one, other| one.what.cmp(&other.what));
-        match rejected {
-            Some(Failed {
-                error: ApiError::NotSent,
-                ..
-            }) => Err(ApiError::NotSent),
-            rejected => Ok(Outcome {
-                rejected,
-                is_stale: !stale.is_empty(),
-            }),
-        }
-    }
-
-    async fn delete_object(&self, api: &Arc<ApiType>, object: &Object) -> Option<Failed> {
-        let deletion = ObjectDeletion {
-            uid: object.uid(),
-            version: Some(object.resource_version()),
-            propagation: Propagation::Background,
+        let deletions = InstanceDeletions {
+            api,
+            writer: &self.writer,
+            store: &self.store,
+            may_act: &|| self.may_act(),
         };
-        let key = object.key();
-        let error = if self.may_act() {
-            match self.writer.delete(api, &key, deletion).await {
-                Ok(_) | Err(ApiError::NotFound(_)) => return None,
-                Err(error) => error,
-            }
-        } else {
-            ApiError::NotSent
-        };
-        Some(Failed {
-            what: key.to_string(),
-            error,
-        })
+        deletions.run(planned).await
     }
 
     async fn delete_crd(&self, definition: &Object, side: Side, crd: &Value) -> Result<Outcome, ApiError> {

@@ -18,6 +18,7 @@ use crate::{
     object::{Key, Object},
     random,
     reconcile::{Next, Reconcile, ReconcileRequest},
+    shell::report_unreadable_status,
     store::Edge,
 };
 
@@ -72,6 +73,11 @@ impl Reconcile for QueuedReconciler {
             of.forget_key(key, None);
             return Next::idle();
         };
+        if !object.has_readable_status() {
+            // An operation may stand there, and nothing is done before it is known.
+            report_unreadable_status(&of.shared.events, &object);
+            return Next::idle();
+        }
         let (memory, former) = of.memories.take(&object);
         if let Some(former) = former {
             of.forget_uid(&former, None);

@@ -25,7 +25,7 @@ use crate::{
     object::{Key, Object},
     random,
     reconcile::Next,
-    shell::MemoryGuard,
+    shell::{MemoryGuard, too_deep},
     write::Finalized,
 };
 
@@ -202,6 +202,10 @@ impl ManagedReconciler {
             }
             Action::VerifyResourceVersion => writer().get_live(&self.api, &object.key()).await.map(version),
             Action::WriteMetadata(change) => writer().put(&view::changed(object, change)).await.map(version),
+            // It became so in the course of this reconcile: the next one leaves it alone.
+            Action::WriteStatus(_) if !object.has_readable_status() => {
+                Err(ApiError::Unusable(too_deep(object)))
+            }
             Action::WriteStatus(write) => {
                 let mut new = Object::clone(object);
                 new.set_status(&write.status.write());

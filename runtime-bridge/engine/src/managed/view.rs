@@ -49,7 +49,7 @@ pub(super) fn managed(object: &Object) -> Managed {
         deletion: object.meta.deletion_timestamp.as_ref().map(|time| time.0),
         finalizers: object.meta.finalizers.clone().unwrap_or_default(),
         annotations: object.meta.annotations.clone().unwrap_or_default().into(),
-        policies: if object.has_readable_spec() {
+        policies: if object.has_readable_spec() && object.has_readable_status() {
             Policies::of(&spec)
         } else {
             Policies::NOTHING
@@ -119,6 +119,9 @@ mod tests {
         let object = Object::decode(&api, &text).unwrap();
         let found = managed(&object).policies;
         assert!(found.paused && !found.delete && !found.create, "{found:?}");
+        let text = format!(r#"{{"metadata": {metadata}, "status": {{"atProvider": {spec}}}}}"#);
+        let of_status = managed(&Object::decode(&api, &text).unwrap()).policies;
+        assert_eq!(of_status, found);
         let plain = Object::decode(&api, &format!(r#"{{"metadata": {metadata}, "spec": {{}}}}"#)).unwrap();
         assert!(managed(&plain).policies.delete);
     }

@@ -192,6 +192,11 @@ impl Object {
         self.spec.is_none() || !self.spec_value().is_null()
     }
 
+    /// Likewise of `status`.
+    pub fn has_readable_status(&self) -> bool {
+        self.status.as_deref().is_none_or(nesting::is_readable)
+    }
+
     /// Whether all of it can be read: else [`Object::to_value`] is `Null`, and what the object says is not known. The API server stores what is nested
     /// more deeply than can be read, where a schema preserves unknown fields.
     pub fn is_readable(&self) -> bool {
@@ -228,6 +233,12 @@ impl Object {
             status: None,
             ..self.clone()
         }
+    }
+
+    /// Its metadata alone, which can be read of every object.
+    #[must_use]
+    pub fn only_metadata(&self) -> Self {
+        Self::new(Arc::clone(&self.api), self.meta.clone())
     }
 
     /// What tells one version of a Secret from another, who owns and who selects it, and whether it is being deleted. Nobody asks for more, annotations may

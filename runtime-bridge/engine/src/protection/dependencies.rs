@@ -17,7 +17,7 @@ use crate::{
 const SIDES: [Side; 2] = [Side::Used, Side::Using];
 
 /// The edges of usages of any kind.
-pub(super) fn edges() -> Arc<[Edge]> {
+pub(crate) fn edges() -> Arc<[Edge]> {
     Arc::new([
         Edge::references(Arc::new(references)).with_interest(Interest::All),
         Edge::selections(Arc::new(selections)).with_interest(Interest::All),

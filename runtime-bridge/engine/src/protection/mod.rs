@@ -13,6 +13,8 @@ mod reconciler;
 mod resolve;
 mod stored;
 
+#[cfg(test)]
+pub(crate) use dependencies::edges as usage_edges;
 pub use guard::{FixedGuard, Guard, GuardOptions, GuardState, UsageGuard, WebhookOptions};
 pub use kinds::usage_kinds;
 pub(crate) use kinds::{are_usages_known, unknown_usages};

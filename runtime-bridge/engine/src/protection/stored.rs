@@ -58,8 +58,9 @@ impl<'a> StoredUsages<'a> {
         if about.is_empty() {
             return about;
         }
+        // What it says otherwise does not matter, and may be nested too deeply to be read.
         let object = LiveObject {
-            object: object.to_value(),
+            object: object.only_metadata().to_value(),
         };
         let mut protecting: Vec<UsageView> = about
             .into_iter()
@@ -155,4 +156,54 @@ pub(super) fn keys(api_version: &str, kind: &str, namespace: Option<&str>, name:
     let mut keys = vec![Key::new(kind.clone(), None, name)];
     keys.extend(namespace.map(|namespace| Key::new(kind, Some(namespace), name)));
     keys
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{object::ApiType, protection::dependencies::edges};
+
+    fn put(store: &Store, api: &Arc<ApiType>, text: &str) -> Arc<Object> {
+        let object = Arc::new(Object::decode(api, text).unwrap());
+        store.observe_read(Arc::clone(&object));
+        object
+    }
+
+    /// It has not let the object go yet, which is to be seen in the object's metadata.
+    #[test]
+    fn a_usage_that_is_being_deleted_protects_what_cannot_be_read_otherwise() {
+        let store = Arc::new(Store::default());
+        let [usages, ..] = usage_kinds();
+        let apps = Arc::new(ApiType {
+            kind: GroupKind::new("example.org", "App"),
+            version: "v1".to_owned(),
+            plural: "apps".to_owned(),
+            namespaced: true,
+        });
+        store.open(&usages.kind);
+        store.open(&apps.kind);
+        let _edges = store.register_edges(&usages.kind, edges());
+        let app = |held_by: &str| {
+            let annotations = json!({bridge_core::protection::names::HELD_BY: held_by});
+            let deep = format!("{}1{}", r#"{"a":"#.repeat(200), "}".repeat(200));
+            let text = format!(
+                r#"{{"metadata": {{"name": "a", "namespace": "team", "uid": "a", "resourceVersion": "1", "annotations": {annotations}}}, "spec": {deep}}}"#
+            );
+            put(&store, &apps, &text)
+        };
+        let usage = json!({
+            "metadata": {
+                "name": "keep", "namespace": "team", "uid": "usage", "resourceVersion": "2",
+                "deletionTimestamp": "2026-01-01T00:00:00Z",
+            },
+            "spec": {"of": {"apiVersion": "example.org/v1", "kind": "App", "resourceRef": {"name": "a"}}},
+            "status": {},
+        });
+        put(&store, &usages, &usage.to_string());
+        let protecting = |app: &Object| StoredUsages::new(&store).protecting(app).len();
+        assert_eq!(protecting(&app("other,usage")), 1);
+        assert_eq!(protecting(&app("other")), 0, "it was let go");
+    }
 }

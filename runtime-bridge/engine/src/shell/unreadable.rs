@@ -10,7 +10,11 @@ use bridge_core::{
 };
 
 use crate::{
-    api_error::ApiError, composite::CompositeShared, event::EventType, object::Object, reconcile::Next,
+    api_error::ApiError,
+    composite::CompositeShared,
+    event::{EventRecorder, EventType},
+    object::Object,
+    reconcile::Next,
     write::Writer,
 };
 
@@ -64,23 +68,25 @@ pub(crate) async fn report_unreadable(shared: &CompositeShared, object: &Arc<Obj
     }
 }
 
+/// None is written over one that cannot be read.
+pub(crate) fn report_unreadable_status(events: &EventRecorder, object: &Object) {
+    let message = too_deep(object);
+    tracing::warn!(object = %object.key(), message);
+    let reason = ConditionReason::ReconcileError.as_str();
+    events.record_as(SOURCE, object, EventType::Warning, reason, &message);
+}
+
 async fn write(
     shared: &CompositeShared,
     writer: &Writer,
     object: &Arc<Object>,
     said: Said,
 ) -> Result<(), ApiError> {
-    let before = object.status_value();
-    if object.status().is_some() && before.is_null() {
-        // It is the status that cannot be read, and none is written over it.
-        let message = too_deep(object);
-        tracing::warn!(object = %object.key(), message);
-        let reason = ConditionReason::ReconcileError.as_str();
-        shared
-            .events
-            .record_as(SOURCE, object, EventType::Warning, reason, &message);
+    if !object.has_readable_status() {
+        report_unreadable_status(&shared.events, object);
         return Ok(());
     }
+    let before = object.status_value();
     let (type_, reason): (_, Reason) = match said {
         Said::Synced => ("Synced", ConditionReason::ReconcileError.into()),
         Said::Ready => ("Ready", UsageReason::Unreadable.into()),

@@ -51,6 +51,14 @@ impl Change {
         }
     }
 
+    /// The status could not be read, and now it can.
+    pub fn reveals_status(&self) -> bool {
+        match (&self.old, &self.new) {
+            (Some(old), Some(new)) => !old.has_readable_status() && new.has_readable_status(),
+            _ => false,
+        }
+    }
+
     /// More changed than what depends on the object can do without: `status` and finalizers.
     pub fn concerns_dependants(&self) -> bool {
         let bare = |object: &Object| {

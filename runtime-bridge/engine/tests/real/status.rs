@@ -3,7 +3,8 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use bridge_core::managed::names;
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     harness::{until, within},
@@ -98,4 +99,55 @@ async fn what_an_older_definition_prunes_is_not_written_again() {
         stored(&stage, "one").await,
         json!({"ratio": 0.5, "colour": "red", "added": "blue"})
     );
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    status: Box<RawValue>,
+}
+
+/// It may hold an operation: what is missing in a reading would be taken out by the next write.
+#[tokio::test]
+async fn a_status_that_is_nested_too_deeply_is_left_as_it_is() {
+    let stage = RealHarness::new().await;
+    let process = stage.process().await;
+    stage.create("one", json!({})).await;
+    stage.value("one", "Ready", "Available").await;
+    process.all_wait(1).await;
+    let (path, calls) = (stage.path("one"), stage.outside.calls.load(Ordering::SeqCst));
+    let deep = (0..200).fold(json!("theirs"), |inner, _| json!({ "a": inner }));
+    let status = json!({"status": {"atProvider": {"free": {"deep": deep}}}});
+    stage.admin.patch_deeply(&format!("{path}/status"), &status).await;
+    let before: Stored = stage.admin.read(&path).await.unwrap();
+    let resized = json!({"spec": {"forProvider": {"size": 2}}});
+    stage.admin.patch_deeply(&path, &resized).await;
+    let events = format!("/api/v1/namespaces/{}/events", stage.namespace);
+    within(async {
+        loop {
+            let events = stage.admin.get(&events).await.unwrap();
+            let said = |event: &Value| {
+                let message = event["message"].as_str().unwrap_or_default();
+                event["reason"] == "ReconcileError" && message.contains("nested more than 127 levels deep")
+            };
+            if events["items"].as_array().unwrap().iter().any(said) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    process.all_wait(0).await;
+    let after: Stored = stage.admin.read(&path).await.unwrap();
+    assert_eq!(after.status.get(), before.status.get());
+    assert_eq!(stage.outside.calls.load(Ordering::SeqCst), calls, "nobody asked");
+    let shallow = json!({"status": {"atProvider": {"free": null}}});
+    stage
+        .admin
+        .patch(&format!("{path}/status"), &shallow)
+        .await
+        .unwrap();
+    until("the change that was made meanwhile is carried out", || {
+        stage.outside.things.lock()["one"]["size"] == 2
+    })
+    .await;
 }
