@@ -3,6 +3,9 @@
 mod codec;
 mod convert;
 mod redact;
+mod weight;
+
+pub use weight::Weight;
 
 /// The generated messages, clients and servers of package `crossbridge.provider.v1alpha1`.
 #[allow(missing_docs, clippy::all, clippy::pedantic)]

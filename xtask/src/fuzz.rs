@@ -12,8 +12,10 @@ use crate::project::Project;
 use crate::report::Report;
 use crate::run::run;
 
-/// What a commit spends on all targets together.
-const SECONDS: u64 = 75;
+/// How long each target is fuzzed, by whoever says nothing else and for each commit.
+const SECONDS: u64 = 60;
+/// What runs beside tests takes only what they leave.
+const LOWEST_PRIORITY: [&str; 2] = ["-n", "19"];
 /// Built with all else by [`build_all`](crate::build::build_all).
 const BINARY: &str = "fuzz";
 
@@ -23,7 +25,7 @@ pub(crate) struct FuzzArgs {
     /// Targets; all of them if none is named.
     targets: Vec<String>,
     /// How long each of them is fuzzed.
-    #[arg(long, default_value_t = 60)]
+    #[arg(long, default_value_t = SECONDS)]
     seconds: u64,
     /// One seed is one sequence of inputs; else the commit chooses it.
     #[arg(long)]
@@ -58,22 +60,33 @@ pub(crate) async fn run_targets(arguments: &FuzzArgs) -> Result<(), Failure> {
     run(fuzzing(&project, &flags)).await
 }
 
-/// All targets for a short while, by a seed that the commit chooses: a week tries many. Gives the sum.
-pub(crate) async fn rotated(project: &Project, report: &Report) -> Result<String, Failure> {
+/// One target after the other, by a seed that the commit chooses: a week tries many. It takes what others leave of the cores, of which tests that wait
+/// for processes leave much. Gives the sum.
+pub(crate) async fn beside_tests(project: &Project, report: &Report) -> Result<String, Failure> {
     let flags = [
         format!("--seed={}", project.head().await?),
-        format!("--together={SECONDS}"),
+        format!("--seconds={SECONDS}"),
+        "--jobs=1".to_owned(),
     ];
     let (printing, printed) = channel();
-    let fuzzing = fuzzing(project, &flags).stdout(Output::lines(move |line| {
-        println!("{line}");
-        drop(printing.send(line.to_owned()));
-    }));
-    report.step("fuzz", run(fuzzing)).await?;
+    let fuzzing = Spawn::new("nice")
+        .args(LOWEST_PRIORITY)
+        .arg(project.binary(BINARY))
+        .args(flags)
+        .arg(out(project))
+        .stdout(Output::lines(move |line| {
+            println!("{line}");
+            drop(printing.send(line.to_owned()));
+        }));
+    report.step("fuzz, beside the tests", run(fuzzing)).await?;
     Ok(printed.iter().last().unwrap_or_default())
 }
 
 fn fuzzing(project: &Project, flags: &[String]) -> Spawn {
-    let out = format!("--out={}", project.scratch("fuzz").display());
-    Spawn::new(project.binary(BINARY)).args(flags).args([out])
+    Spawn::new(project.binary(BINARY)).args(flags).arg(out(project))
+}
+
+/// Where inputs go that break a promise.
+fn out(project: &Project) -> String {
+    format!("--out={}", project.scratch("fuzz").display())
 }

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod architecture;
+mod attacks;
 mod bench;
 mod build;
 mod crash_matrix;
@@ -87,6 +88,8 @@ enum Command {
         #[arg(long)]
         reuse: bool,
     },
+    /// Attack a bridge as hostile plugins, tenants and strangers would, one after the other, and show what came of it for a good plugin.
+    Attacks(attacks::AttacksArgs),
     /// Fuzz what is parsed of plugins, annotations, Secrets and manifests: each target for a minute, or those that are named.
     Fuzz(fuzz::FuzzArgs),
     /// Write the contract's descriptor set, for `grpcurl -protoset FILE`.
@@ -165,6 +168,7 @@ async fn run(command: Command) -> Result<(), Failure> {
             endings::run_all(choice).await.map(|sum| println!("{sum}"))
         }
         Command::Reliability { reuse } => reliability::run_all(reuse).await,
+        Command::Attacks(arguments) => attacks::run_all(&arguments).await,
         Command::Fuzz(arguments) => fuzz::run_targets(&arguments).await,
         Command::Descriptor { file } => descriptor::run(&file).await,
     }

@@ -80,7 +80,7 @@ async fn model(built: &Built, results: &Path) -> Result<(), Failure> {
     run(tests.current_dir(model.folder).env("SIM_COUNTS", counts)).await
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+pub(crate) fn read(path: &Path) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))
 }
 

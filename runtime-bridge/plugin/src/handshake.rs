@@ -12,9 +12,12 @@ use std::{
 
 use bridge_core::kind::{PluginInfo, ResourceType};
 use bridge_transport::{Channels, EndpointError, Guarded, status};
-use crossbridge_proto::v1alpha1::{
-    GetPluginInfoRequest, GetResourceKindRequest, ListResourceKindsRequest,
-    plugin_service_client::PluginServiceClient,
+use crossbridge_proto::{
+    Weight,
+    v1alpha1::{
+        GetPluginInfoRequest, GetResourceKindRequest, ListResourceKindsRequest,
+        plugin_service_client::PluginServiceClient,
+    },
 };
 use crossbridge_types::{KindPage, limits};
 use futures::{StreamExt, TryStreamExt, stream};
@@ -27,7 +30,7 @@ use tonic_health::pb::{
 
 use crate::{
     CONTRACT_VERSION,
-    kind::{self, InvalidInfo, Weight},
+    kind::{self, InvalidInfo},
     send::{MOST_RECEIVED, identify},
     state::{RejectedKind, Served},
 };
@@ -314,7 +317,7 @@ impl Handshake {
         let answer = answer
             .map_err(|status| self.failed(METHOD, &status))?
             .into_inner();
-        let weight = kind::weight(&answer);
+        let weight = Weight::of(&answer);
         self.count(METHOD, received, weight)?;
         Ok(kind::kind(answer, &resource_type, &digest)
             .map(|kind| (Arc::new(kind), weight))

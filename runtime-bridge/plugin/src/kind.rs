@@ -2,8 +2,6 @@
 
 use bridge_core::kind::{Kind, PluginInfo, ResourceType};
 use crossbridge_proto::v1alpha1 as wire;
-use crossbridge_types::limits;
-use prost::Message;
 
 use crate::CONTRACT_VERSION;
 
@@ -22,38 +20,6 @@ pub(crate) fn info(answer: wire::GetPluginInfoResponse) -> Result<PluginInfo, In
         return Err(InvalidInfo::Contract(answer.contract_versions));
     }
     PluginInfo::try_from(answer).map_err(|violation| InvalidInfo::Other(violation.to_string()))
-}
-
-/// What a kind takes: on the wire, and as JSON values in memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Weight {
-    pub(crate) bytes: usize,
-    pub(crate) values: usize,
-}
-
-/// Before any of its JSON is parsed.
-pub(crate) fn weight(answer: &wire::GetResourceKindResponse) -> Weight {
-    let kind = answer.resource_kind.iter();
-    let texts = kind.flat_map(|kind| {
-        let examples = kind.examples.iter().flat_map(|example| {
-            [
-                &example.create_parameters,
-                &example.update_parameters,
-                &example.invalid_parameters,
-            ]
-        });
-        [
-            &kind.parameters_schema_json,
-            &kind.status_schema_json,
-            &kind.list_filter_schema_json,
-        ]
-        .into_iter()
-        .chain(examples.flatten().map(|document| &document.json))
-    });
-    Weight {
-        bytes: answer.encoded_len(),
-        values: texts.map(|text| limits::values_in(text)).sum(),
-    }
 }
 
 /// One kind, which must be the one that was asked for.

@@ -3,10 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_core::kind::{Kind, PluginInfo, ResourceType};
+use crossbridge_proto::Weight;
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
-
-use crate::kind::Weight;
 
 /// What a plugin serves, and whether it answers.
 #[derive(Debug, Clone)]

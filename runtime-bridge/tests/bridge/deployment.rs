@@ -48,6 +48,34 @@ fn tokens(pod: &Value) -> BTreeSet<&str> {
         .collect()
 }
 
+/// What a bridge began is stored before the kubelet kills it: nothing it does at its end, all of which is done at once, takes longer than it drains.
+#[test]
+fn a_pod_has_more_time_to_end_than_the_bridge_takes() {
+    for (file, text) in MANIFESTS {
+        let pod = pod(text);
+        let bridge = items(&pod["containers"]).find(|container| container["name"] == BRIDGE);
+        let bridge = bridge.unwrap();
+        let variables = items(&bridge["env"]).map(|variable| variable["name"].as_str().unwrap());
+        let mut given = variables.chain(items(&bridge["args"]).map(|argument| argument.as_str().unwrap()));
+        assert!(
+            !given.any(|name| name.to_lowercase().contains("drain")),
+            "{file}: the default"
+        );
+        let command = runtime_bridge::cli::command();
+        let mut flags = command.find_subcommand("serve").unwrap().get_arguments();
+        let drains = flags
+            .find(|flag| flag.get_long() == Some("drain-timeout"))
+            .unwrap();
+        let drains = drains.get_default_values()[0].to_str().unwrap();
+        let drains: u64 = drains.strip_suffix('s').unwrap().parse().unwrap();
+        let granted = pod["terminationGracePeriodSeconds"].as_u64().unwrap();
+        assert!(
+            granted >= drains + 10,
+            "{file}: {granted} s, and it drains {drains} s"
+        );
+    }
+}
+
 #[test]
 fn the_token_is_mounted_in_the_container_of_the_bridge_alone() {
     for (file, text) in MANIFESTS {

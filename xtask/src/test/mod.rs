@@ -65,23 +65,12 @@ pub(crate) async fn run_quick() -> Result<(), Failure> {
 async fn all(report: &Report, tally: &mut Tally, sums: &mut Vec<String>) -> Result<(), Failure> {
     let project = Project::find().await?;
     let built = lint::all(&project, report).await?;
-    let (alone, others): (Vec<TestProgram>, _) = programs(&built.messages)
-        .into_iter()
-        .partition(|program| ALONE.contains(&program.package.as_str()));
-    // What is installed comes over the network: the tests that do not need it use the cores.
-    let (prepared, first) = tokio::join!(prepare(&project, report), runner::run(report, alone));
-    tally.merge(first);
-    prepared?;
-    tally.merge(runner::run(report, others).await);
-    tally.merge(
-        report
-            .step("test the documents' examples", examples(&project))
-            .await?,
-    );
+    let fuzzing = async { Ok(fuzz::beside_tests(&project, report).await) };
+    let ((), fuzzed) = tokio::try_join!(run_programs(&project, report, &built.messages, tally), fuzzing)?;
+    let fuzzed = fuzzed.map(|sum| sums.push(sum));
     let seeds = simulate::rotated(&project, report)
         .await
         .map(|sum| sums.push(sum));
-    let fuzzed = fuzz::rotated(&project, report).await.map(|sum| sums.push(sum));
     let counted = instructions::check(&project, report)
         .await
         .map(|sum| sums.push(sum));
@@ -91,6 +80,26 @@ async fn all(report: &Report, tally: &mut Tally, sums: &mut Vec<String>) -> Resu
     sums.push(crash_matrix::run_part(&project, report, part).await?);
     let part = endings::Choice::OfThisCommit;
     sums.push(endings::run_part(&project, report, part).await?);
+    Ok(())
+}
+
+/// All test programs to their end, and the documents' examples. That a test failed is an entry of the tally.
+async fn run_programs(
+    project: &Project,
+    report: &Report,
+    messages: &str,
+    tally: &mut Tally,
+) -> Result<(), Failure> {
+    let (alone, others): (Vec<TestProgram>, _) = programs(messages)
+        .into_iter()
+        .partition(|program| ALONE.contains(&program.package.as_str()));
+    // What is installed comes over the network: the tests that do not need it use the cores.
+    let (prepared, first) = tokio::join!(prepare(project, report), runner::run(report, alone));
+    tally.merge(first);
+    prepared?;
+    tally.merge(runner::run(report, others).await);
+    let examples = report.step("test the documents' examples", examples(project));
+    tally.merge(examples.await?);
     Ok(())
 }
 
@@ -116,6 +125,9 @@ async fn prepare(project: &Project, report: &Report) -> Result<(), Failure> {
     report.step("emulated AWS", emulator(project)).await?;
     report
         .step("plugins in other languages, grpcurl", languages(project))
+        .await?;
+    report
+        .step("the bench's peer in Go: vet, tests", peer(project))
         .await
 }
 
@@ -135,6 +147,15 @@ async fn emulator(project: &Project) -> Result<(), Failure> {
 /// Builds the examples that are not Rust side by side, so that no test with a limit waits for it.
 async fn languages(project: &Project) -> Result<(), Failure> {
     run(Spawn::new(project.binary("bridge-languages"))).await
+}
+
+/// Whom the bench compares with.
+async fn peer(project: &Project) -> Result<(), Failure> {
+    for command in ["vet", "test"] {
+        let folder = project.root.join("tests/bench/peer");
+        run(Spawn::new("go").args([command, "./..."]).current_dir(folder)).await?;
+    }
+    Ok(())
 }
 
 /// Those in comments, which no test program holds.

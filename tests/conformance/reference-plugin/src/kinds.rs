@@ -185,7 +185,7 @@ impl Spec {
                 call_timeout: Some(seconds(2)),
                 ..Default::default()
             }),
-            examples: vec![self.example(faults)],
+            examples: self.examples(faults),
             ..Default::default()
         }
     }
@@ -229,6 +229,28 @@ impl Spec {
             max_length: 40,
             example,
         }
+    }
+
+    fn examples(&self, faults: &Faults) -> Vec<wire::KindExample> {
+        let plain = self.example(faults);
+        if !faults.on("kinds/total") {
+            return vec![plain];
+        }
+        // Of six kinds in three documents each.
+        let large = |parameters: &mut Option<wire::Document>| {
+            let mut value: Value = parameters
+                .as_ref()
+                .and_then(|document| serde_json::from_str(&document.json).ok())
+                .unwrap_or_default();
+            value["tags"] = vec!["a"; 30_000].into();
+            *parameters = Some(document(&value));
+        };
+        let mut ballast = plain.clone();
+        "ballast".clone_into(&mut ballast.name);
+        large(&mut ballast.create_parameters);
+        large(&mut ballast.update_parameters);
+        large(&mut ballast.invalid_parameters);
+        vec![plain, ballast]
     }
 
     fn example(&self, faults: &Faults) -> wire::KindExample {

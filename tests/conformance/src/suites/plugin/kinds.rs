@@ -3,9 +3,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Instant,
 };
 
-use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_proto::{Weight, v1alpha1 as wire};
 use crossbridge_types::{Kind, KindPage, ResourceType, limits};
 use prost::Message;
 use tonic::Code;
@@ -44,6 +45,9 @@ assertions! {
     GROUP = "kinds/group-of-plugin", Core, "plugin_service.proto",
         "The group of each kind is the plugin's name, or ends in a dot and that name.",
         "Derive the groups from the name: no bridge serves others unless its operator allows them.";
+    TOTAL = "kinds/total", Core, "plugin_service.proto",
+        "All kinds together are told within 30 s and have at most 64 MiB and 524288 JSON values in schemas and examples.",
+        "Serve fewer kinds, or leave large examples and descriptions out: no bridge serves a plugin that says more.";
     FORM = "kinds/well-formed", Core, "ResourceKind",
         "Everything that a kind declares is set, well formed and consistent.",
         "Set the field that is named.";
@@ -56,7 +60,7 @@ assertions! {
 pub(crate) const PER_KIND: &[&Assertion] = ALL.split_at(FOR_ALL_KINDS).1;
 
 /// How many of them are about all kinds together: the first ones.
-const FOR_ALL_KINDS: usize = 6;
+const FOR_ALL_KINDS: usize = 7;
 
 pub(crate) const SUITE: Suite<RunContext> = Suite {
     assertions: ALL.split_at(FOR_ALL_KINDS).0,
@@ -64,6 +68,7 @@ pub(crate) const SUITE: Suite<RunContext> = Suite {
 };
 
 async fn run(run_ctx: &RunContext) -> Result<(), Stop> {
+    run_ctx.judge(TOTAL, total(run_ctx).await?);
     let whole = all(run_ctx, 0).await?;
     let single = all(run_ctx, 1).await?;
     run_ctx.judge(PAGES, pages(&whole, &single));
@@ -147,6 +152,28 @@ pub(crate) async fn discover(run_ctx: &RunContext) -> Result<Vec<Arc<Kind>>, Sto
         }
     }
     Ok(kinds)
+}
+
+/// What a bridge asks when it connects, asked one after the other.
+async fn total(run_ctx: &RunContext) -> Result<Judgement, Stop> {
+    let (begun, mut sum) = (Instant::now(), Weight::default());
+    for (resource_type, _) in all(run_ctx, 0).await?.kinds {
+        if let Ok(answer) = fetch(run_ctx, &resource_type).await {
+            let weight = Weight::of(&answer);
+            sum.bytes += weight.bytes;
+            sum.values += weight.values;
+        }
+    }
+    let (took, most) = (begun.elapsed(), limits::HANDSHAKE_WITHIN);
+    Ok(if took > most {
+        Err(format!("they took {took:.1?}, and may take {most:?}"))
+    } else if sum.bytes > limits::HANDSHAKE {
+        Err(format!("they have {} bytes", sum.bytes))
+    } else {
+        holds(sum.values <= limits::HANDSHAKE_VALUES, || {
+            format!("they have {} JSON values", sum.values)
+        })
+    })
 }
 
 /// Of all but the schemas, and of the schemas.
