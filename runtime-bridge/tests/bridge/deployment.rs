@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use clap::Parser;
+use runtime_bridge::serve::BehaviourArgs;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -14,6 +16,13 @@ const MANIFESTS: [(&str, &str); 2] = [
 ];
 
 const BRIDGE: &str = "bridge";
+
+/// What holds where the manifests say nothing.
+#[derive(Parser)]
+struct Defaults {
+    #[command(flatten)]
+    behaviour: BehaviourArgs,
+}
 
 fn documents(text: &str) -> Vec<Value> {
     let documents = serde_yaml_ng::Deserializer::from_str(text);
@@ -61,13 +70,7 @@ fn a_pod_has_more_time_to_end_than_the_bridge_takes() {
             !given.any(|name| name.to_lowercase().contains("drain")),
             "{file}: the default"
         );
-        let command = runtime_bridge::cli::command();
-        let mut flags = command.find_subcommand("serve").unwrap().get_arguments();
-        let drains = flags
-            .find(|flag| flag.get_long() == Some("drain-timeout"))
-            .unwrap();
-        let drains = drains.get_default_values()[0].to_str().unwrap();
-        let drains: u64 = drains.strip_suffix('s').unwrap().parse().unwrap();
+        let drains = Defaults::parse_from(["serve"]).behaviour.drain_timeout.as_secs();
         let granted = pod["terminationGracePeriodSeconds"].as_u64().unwrap();
         assert!(
             granted >= drains + 10,
