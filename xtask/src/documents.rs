@@ -8,7 +8,7 @@ use bridge_core::back_off::policies;
 use bridge_core::limits;
 use bridge_core::reasons::{
     ClaimEvent, CompositeEvent, ConditionReason, DefinitionEvent, DefinitionReason, DeletionReason,
-    NormalEvent, ProblemReason, StopReason, UsageEvent, UsageReason, WarningEvent,
+    FunctionReason, NormalEvent, ProblemReason, StopReason, UsageEvent, UsageReason, WarningEvent,
 };
 
 use crate::reliability::between;
@@ -19,12 +19,13 @@ const SCAFFOLD: &str = "runtime-bridge/src/new_plugin/scaffold";
 type Table = (&'static str, &'static str, fn() -> String);
 
 /// The page, the mark of the table in it, and what writes it.
-const TABLES: [Table; 19] = [
+const TABLES: [Table; 20] = [
     ("docs/conditions.md", "conditions", conditions),
     ("docs/conditions.md", "stops", stops),
     ("docs/conditions.md", "events", events),
     ("docs/conditions.md", "usages", usage_reasons),
     ("docs/conditions.md", "usage events", usage_events),
+    ("docs/conditions.md", "functions", function_reasons),
     ("docs/conditions.md", "definitions", definition_reasons),
     ("docs/conditions.md", "definition events", definition_events),
     (
@@ -163,6 +164,15 @@ fn deletion_reasons() -> String {
 fn usage_reasons() -> String {
     let mut table = "| reason of `Ready=False` | meaning | what to do |\n|---|---|---|\n".to_owned();
     for reason in UsageReason::ALL {
+        let (name, meaning, remedy) = (reason.as_str(), reason.meaning(), reason.remedy());
+        let _ = writeln!(table, "| `{name}` | {meaning} | {remedy} |");
+    }
+    table
+}
+
+fn function_reasons() -> String {
+    let mut table = "| reason | condition and meaning | what to do |\n|---|---|---|\n".to_owned();
+    for reason in FunctionReason::ALL {
         let (name, meaning, remedy) = (reason.as_str(), reason.meaning(), reason.remedy());
         let _ = writeln!(table, "| `{name}` | {meaning} | {remedy} |");
     }

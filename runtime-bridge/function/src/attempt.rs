@@ -1,5 +1,7 @@
 //! One call as its function's availability sees it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use bridge_core::function::{Attempt, Availability, FunctionFailure, Signal, Transition};
 use bridge_transport::Now;
 use parking_lot::Mutex;
@@ -9,6 +11,7 @@ use crate::random;
 /// Availability of one function at one endpoint.
 pub(crate) struct Watched {
     state: Mutex<Availability>,
+    has_answered: AtomicBool,
     now: Now,
 }
 
@@ -23,8 +26,14 @@ impl Watched {
     pub(crate) fn new(now: Now) -> Self {
         Self {
             state: Mutex::default(),
+            has_answered: AtomicBool::new(false),
             now,
         }
+    }
+
+    /// It has ever answered.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.has_answered.load(Ordering::Relaxed)
     }
 
     /// What whoever calls now gets instead.
@@ -54,6 +63,9 @@ impl Admitted<'_> {
 
     fn record(&self, signal: Signal) -> Transition {
         let now = (self.of.now)();
+        if signal == Signal::Answered {
+            self.of.has_answered.store(true, Ordering::Relaxed);
+        }
         self.of
             .state
             .lock()

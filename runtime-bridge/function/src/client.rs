@@ -72,6 +72,8 @@ pub struct FunctionState {
     pub endpoint: Result<FunctionEndpoint, String>,
     /// Since when it is held, and why: it does not answer.
     pub held: Option<(Timestamp, String)>,
+    /// It has answered since the bridge began to call it there.
+    pub has_answered: bool,
     /// Calls under way.
     pub running: usize,
     /// Calls that wait for a place.
@@ -121,6 +123,7 @@ impl Client {
                 name,
                 endpoint,
                 held,
+                has_answered: connection.is_some_and(|connection| connection.watched.has_answered()),
                 running,
                 waiting,
             }

@@ -8,7 +8,7 @@ use bridge_core::{
 };
 use bridge_engine::{
     engine::Engine,
-    object::ApiType,
+    object::{ApiType, Object},
     store::Listener,
     watch::{Subscription, WatchState},
 };
@@ -82,11 +82,19 @@ impl<'a> EndpointSources<'a> {
 
     /// As they are now.
     pub fn endpoints(&self) -> Endpoints {
-        let list = |api: &ApiType| -> Vec<Value> {
-            let objects = self.engine.store.list(&api.kind);
-            objects.iter().map(|object| object.to_value()).collect()
-        };
-        endpoints(self.flags, &list(&self.functions), &list(&self.revisions))
+        let functions: Vec<Value> = self.functions().iter().map(|one| one.to_value()).collect();
+        endpoints(self.flags, &functions, &self.revisions())
+    }
+
+    /// All `Function`s.
+    pub fn functions(&self) -> Vec<Arc<Object>> {
+        self.engine.store.list(&self.functions.kind)
+    }
+
+    /// All `FunctionRevision`s.
+    pub fn revisions(&self) -> Vec<Value> {
+        let revisions = self.engine.store.list(&self.revisions.kind);
+        revisions.iter().map(|one| one.to_value()).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 mod args;
 mod definitions;
 mod endpoints;
+mod function_status;
 mod other_core;
 mod usage_guard;
 
@@ -15,6 +16,7 @@ pub use self::{
     args::{CompositionArgs, NamedEndpoint},
     definitions::install,
     endpoints::EndpointSources,
+    function_status::report_functions,
     other_core::OtherCore,
     usage_guard::{GuardChoice, UsageGuardArgs},
 };

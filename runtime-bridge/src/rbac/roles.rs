@@ -152,6 +152,7 @@ fn system() -> Value {
         rule(crossplane, &["usages"], &WRITE),
         rule(crossplane, &["usages/status"], &["update"]),
         rule("pkg.crossplane.io", &["functions", "functionrevisions"], &READ),
+        rule("pkg.crossplane.io", &["functions/status"], &["update"]),
         rule(
             "apiextensions.k8s.io",
             &["customresourcedefinitions"],

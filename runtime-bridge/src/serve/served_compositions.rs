@@ -10,7 +10,7 @@ use bridge_engine::{
 use futures::future::join;
 
 use super::{ProcessContext, introspection::Introspection};
-use crate::compositions::{Compositions, EndpointSources, OtherCore, install};
+use crate::compositions::{Compositions, EndpointSources, OtherCore, install, report_functions};
 
 /// The composition layer of one engine, if it has any.
 pub struct ServedCompositions<'a> {
@@ -109,16 +109,24 @@ impl<'a> ServedCompositions<'a> {
             .insert(CompositionLayer::start(self.engine, functions, options));
         self.bridge.set_compositions("serving");
         tracing::info!("serving compositions");
-        loop {
-            tokio::select! {
-                biased;
-                () = sources.changed() => compositions.endpoints.set(sources.endpoints()),
-                Some(functions) = news.next() => {
-                    tracing::debug!(?functions, "functions answer again, or listen elsewhere: composite resources get their turns");
-                    layer.wake_all(self.engine);
+        let engine = self.engine;
+        let follow = async {
+            loop {
+                tokio::select! {
+                    biased;
+                    () = sources.changed() => compositions.endpoints.set(sources.endpoints()),
+                    Some(functions) = news.next() => {
+                        tracing::debug!(?functions, "functions answer again, or listen elsewhere: composite resources get their turns");
+                        layer.wake_all(engine);
+                    }
                 }
             }
-        }
+        };
+        join(
+            follow,
+            report_functions(engine, &sources, &compositions.client, leadership),
+        )
+        .await;
     }
 
     /// Begins nothing more, and waits for what was begun, but not longer than `limit`. Answers how many reconciles have not ended.

@@ -351,9 +351,32 @@ async fn a_function_of_the_cluster_is_reached_once_it_is_annotated() {
     )
     .await;
     ready(&cluster, "a").await;
+    let says = |function: &DynamicObject, type_: &str, reason: &str| {
+        let conditions = function.data["status"]["conditions"].as_array();
+        let mut conditions = conditions.into_iter().flatten();
+        conditions.any(|condition| condition["type"] == type_ && condition["reason"] == reason)
+    };
+    let functions = api(&cluster, "pkg.crossplane.io", "v1", "Function", false);
+    until(&functions, "f", "healthy", |function| {
+        says(function, "Installed", "ActivePackageRevision")
+            && says(function, "Healthy", "HealthyPackageRevision")
+    })
+    .await;
+    let healthy = functions.get("f").await.unwrap();
 
     remove(orders(&cluster), "a").await;
     assert_eq!(values(&composed(&cluster).await), [""; 0]);
+    let elsewhere = json!({"crossbridge.dev/endpoint": "unix:///nowhere/f.sock"});
+    merge(&functions, "f", json!({"metadata": {"annotations": elsewhere}})).await;
+    create(&orders(&cluster), order("b", 2)).await;
+    until(&functions, "f", "unhealthy", |function| {
+        says(function, "Healthy", "UnhealthyPackageRevision")
+    })
+    .await;
+    let unhealthy = functions.get("f").await.unwrap();
+    let written = |function: &DynamicObject| function.metadata.managed_fields.iter().flatten().count();
+    assert_eq!(written(&unhealthy), written(&healthy), "one writer");
+    remove(orders(&cluster), "b").await;
     let name = "orders.shop.example.org";
     remove(crossplane(&cluster, "v2", "CompositeResourceDefinition"), name).await;
     until_gone(cluster.definitions(), name).await;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bridge_core::reasons::{
     ClaimEvent, CompositeEvent, ConditionReason, DefinitionEvent, DefinitionReason, DeletionReason,
-    NormalEvent, ProblemReason, StopReason, UsageEvent, UsageReason, WarningEvent,
+    FunctionReason, NormalEvent, ProblemReason, StopReason, UsageEvent, UsageReason, WarningEvent,
 };
 
 use super::root;
@@ -61,6 +61,7 @@ fn every_reason_is_given_somewhere() {
         DefinitionEvent,
         DefinitionReason,
         DeletionReason,
+        FunctionReason,
         NormalEvent,
         ProblemReason,
         StopReason,

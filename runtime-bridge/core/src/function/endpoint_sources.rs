@@ -91,7 +91,7 @@ fn target_of(revision: &Value) -> Result<FunctionEndpoint, String> {
     }
 }
 
-fn name_of(object: &Value) -> Option<&str> {
+pub(super) fn name_of(object: &Value) -> Option<&str> {
     text(object, "/metadata/name")
 }
 
@@ -104,7 +104,7 @@ fn annotation_of(function: &Value) -> Option<&str> {
         .filter(|text| !text.is_empty())
 }
 
-fn package_of(revision: &Value) -> Option<&str> {
+pub(super) fn package_of(revision: &Value) -> Option<&str> {
     let labels = revision.pointer("/metadata/labels")?;
     labels.get(PACKAGE_LABEL)?.as_str()
 }

@@ -9,6 +9,7 @@ mod endpoint_sources;
 mod failure;
 mod hidden;
 mod hold;
+mod package_status;
 mod request;
 mod response;
 
@@ -26,6 +27,7 @@ pub use self::{
     failure::FunctionFailure,
     hidden::{HiddenMap, SecretData},
     hold::{Attempt, Availability, MISSES, Probe, Signal, Transition},
+    package_status::{Health, Standing, status as package_status},
     request::{Observed, RunRequest},
     response::{
         Condition, ConditionStatus, DesiredState, Readiness, Requirements, ResourceMatch, ResourceSelector,

@@ -92,7 +92,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::external::{CallError, Completed, Outcome, Secrets};
+    use crate::external::{CallError, Completed, Outcome, Secrets, Warning};
 
     fn observation(parameters: &Value) -> Observation {
         Observation {
@@ -137,6 +137,13 @@ mod tests {
         assert!(is_large(&observation(&json!({"a": vec![0; 20_000]}))));
     }
 
+    fn warning(message: &str) -> Warning {
+        Warning {
+            reason: "Warned".to_owned(),
+            message: message.to_owned(),
+        }
+    }
+
     fn details(details: &[(&str, usize)]) -> Secrets {
         let details = details.iter();
         Secrets(
@@ -146,34 +153,37 @@ mod tests {
         )
     }
 
-    fn completed(connection_details: Secrets, observation: Observation) -> Answer {
-        Ok(Outcome {
+    fn completed(connection_details: Secrets, observation: Observation) -> Outcome {
+        Outcome {
             external_name: "one".to_owned(),
             canonical_id: String::new(),
             provider_state: String::new(),
             connection_details,
-            warnings: vec!["of the call".to_owned()],
+            warnings: vec![warning("of the call")],
             result: OutcomeResult::Completed(Box::new(Completed {
                 observation: Some(observation),
                 already_done: false,
             })),
-        })
+        }
     }
 
     #[test]
     fn of_a_large_observation_only_what_may_not_come_again_stays() {
         let large = Observation {
             connection_details: details(&[("a", 20), ("b", 20), ("c", limits::CONNECTION_DETAILS)]),
-            warnings: vec!["of the observation".to_owned()],
+            warnings: vec![warning("of the observation")],
             ..observation(&json!({"a": "x".repeat(HELD)}))
         };
         let given_once = details(&[("b", 10), ("d", limits::CONNECTION_DETAILS / 2)]);
-        let mut answer = completed(given_once, large);
+        let mut answer = Ok(completed(given_once, large));
         assert!(drop_large_observation(&mut answer));
         let outcome = answer.unwrap();
         let kept = details(&[("a", 20), ("b", 10), ("d", limits::CONNECTION_DETAILS / 2)]);
         assert_eq!(outcome.connection_details, kept);
-        assert_eq!(outcome.warnings, ["of the call", "of the observation"]);
+        assert_eq!(
+            outcome.warnings,
+            [warning("of the call"), warning("of the observation")]
+        );
         let OutcomeResult::Completed(completed) = outcome.result else {
             panic!("{:?}", outcome.result)
         };
@@ -182,11 +192,11 @@ mod tests {
 
     #[test]
     fn an_answer_with_an_observation_of_common_size_stays_whole() {
-        let before = completed(details(&[("a", 1)]), observation(&json!({"a": 1})));
+        let before: Answer = Ok(completed(details(&[("a", 1)]), observation(&json!({"a": 1}))));
         let mut after = before.clone();
         assert!(!drop_large_observation(&mut after));
         assert_eq!(after, before);
-        let mut failed: Answer = Err(CallError::Unknown {
+        let mut failed: Answer = Err(CallError::Unreachable {
             message: String::new(),
         });
         assert!(!drop_large_observation(&mut failed));

@@ -35,6 +35,8 @@ pub struct Life {
     pub controller: String,
     /// Revision in which it was first seen.
     pub created: u64,
+    /// Of a composite resource: what it has referred to (`ConfigMap first`), each with the first revision that did.
+    pub referred: BTreeMap<String, u64>,
     /// Revision since which its status says that it is being deleted.
     pub said: Option<u64>,
     /// Revision in which it was marked deleted, or was gone without a mark.
@@ -228,9 +230,22 @@ impl Add for Lives {
         }
         let mut finalizers = object["metadata"]["finalizers"].as_array().into_iter().flatten();
         let is_held = is_marked && finalizers.any(|finalizer| finalizer == HOLD);
+        for reference in references(&object) {
+            life.referred.entry(reference).or_insert(version);
+        }
         life.last = object;
         is_held
     }
+}
+
+/// What a composite resource refers to.
+fn references(object: &Value) -> impl Iterator<Item = String> {
+    let places = ["/spec/crossplane/resourceRefs", "/spec/resourceRefs"];
+    let references = places.iter().find_map(|place| object.pointer(place)?.as_array());
+    references.into_iter().flatten().map(|reference| {
+        let text = |field: &str| reference[field].as_str().unwrap_or_default();
+        format!("{} {}", text("kind"), text("name"))
+    })
 }
 
 /// A condition says that it ends, and its mark is stored.
@@ -271,9 +286,13 @@ mod tests {
     fn each_step_of_an_end_is_dated_by_its_first_revision() {
         let mut lives = Lives::default();
         let marked = json!({"metadata": {"deletionTimestamp": "t", "finalizers": [HOLD]}});
+        let refers =
+            json!({"spec": {"crossplane": {"resourceRefs": [{"kind": "ConfigMap", "name": "first"}]}}});
         let mut said = marked.clone();
+        said["spec"] = refers["spec"].clone();
         said["status"] = json!({"conditions": [{"type": "Ready", "reason": "Deleting"}]});
         assert!(!lives.add("Order", event(3, &json!({})), false));
+        assert!(!lives.add("Order", event(4, &refers), false));
         assert!(lives.add("Order", event(5, &marked), false));
         assert!(lives.add("Order", event(6, &said), false));
         assert!(lives.add("Order", event(8, &said), false));
@@ -287,6 +306,7 @@ mod tests {
             (life.story.as_str(), life.controller.as_str()),
             ("story-0001", "x")
         );
+        assert_eq!(life.referred, BTreeMap::from([("ConfigMap first".to_owned(), 4)]));
     }
 
     #[test]

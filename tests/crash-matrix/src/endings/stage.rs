@@ -142,6 +142,7 @@ impl Stage {
                 }
                 Ok(())
             }
+            Story::CompositeCreated => Ok(()),
             Story::CompositeDeleted | Story::ResourceRemoved | Story::UsageRemoved => {
                 user.apply(&orders(GROUP), Some(name), manifests::order(story, GROUP))
                     .await?;
@@ -169,7 +170,7 @@ fn compositions() -> ApiResource {
 }
 
 impl User {
-    /// Ends what the story is about. What cannot be done shows in how the story ends.
+    /// Does what the story is about. What cannot be done shows in how the story ends.
     pub async fn act(&self, story: Story, name: &str) {
         let group = own_group(name);
         let done = match story {
@@ -185,6 +186,10 @@ impl User {
             }
             Story::DefinitionDeleted => {
                 self.delete(&definitions("v2"), None, &format!("orders.{group}"))
+                    .await
+            }
+            Story::CompositeCreated => {
+                self.apply(&orders(GROUP), Some(name), manifests::order(story, GROUP))
                     .await
             }
         };

@@ -1,4 +1,4 @@
-//! What ends, and what must be left of it.
+//! What begins or ends, and what must be left of it.
 
 use serde::Serialize;
 
@@ -16,6 +16,8 @@ pub enum Story {
     ClaimRecreated,
     /// A definition is deleted with composite resources in three namespaces.
     DefinitionDeleted,
+    /// A composite resource of three objects is created.
+    CompositeCreated,
 }
 
 /// The process that is killed or paused.
@@ -52,12 +54,13 @@ pub struct Left {
 
 impl Story {
     /// All, those first that take longest.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::DefinitionDeleted,
         Self::ClaimRecreated,
         Self::CompositeDeleted,
         Self::UsageRemoved,
         Self::ResourceRemoved,
+        Self::CompositeCreated,
     ];
 
     /// Its name in results and documents.
@@ -68,6 +71,7 @@ impl Story {
             Self::UsageRemoved => "usage-removed",
             Self::ClaimRecreated => "claim-recreated",
             Self::DefinitionDeleted => "definition-deleted",
+            Self::CompositeCreated => "composite-created",
         }
     }
 
@@ -80,7 +84,7 @@ impl Story {
                 composites: 1,
                 claims: 0,
             },
-            Self::UsageRemoved => Left {
+            Self::UsageRemoved | Self::CompositeCreated => Left {
                 composed: 3,
                 composites: 1,
                 claims: 0,
@@ -121,6 +125,7 @@ impl Story {
                 "delete customresourcedefinitions#1",
                 "update compositeresourcedefinitions#1",
             ],
+            Self::CompositeCreated => &["update orders#1", "create configmaps#3", "update orders/status#1"],
         }
     }
 

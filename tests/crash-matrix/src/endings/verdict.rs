@@ -13,7 +13,7 @@ use super::{
 pub struct Faults {
     /// Objects that are left though they should not be, or are missing though they should be left.
     pub left_over: Vec<String>,
-    /// Deletions, or ends, that came before what they must follow.
+    /// Deletions, ends, or creations, that came before what they must follow.
     pub out_of_order: Vec<String>,
     /// Objects that were deleted while a usage protected them.
     pub in_use: Vec<String>,
@@ -60,6 +60,7 @@ pub fn is_whole(story: Story, lives: &Lives) -> bool {
         Story::ResourceRemoved => (3, 0, 1, 0),
         Story::ClaimRecreated => (3, 0, 1, 1),
         Story::DefinitionDeleted => (6, 0, 3, 0),
+        Story::CompositeCreated => (0, 0, 0, 0),
     };
     (composed, usages, composites, claims) == expected
 }
@@ -159,6 +160,14 @@ fn order(uid: &str, life: &Life, lives: &Lives, faults: &mut Faults) {
             );
         }
         must(is_before(life.gone, xr.gone), "outlived", xr);
+        // Else nobody would find it after a crash in between.
+        let (_, name) = life.name.split_once('/').unwrap_or_default();
+        let referred = xr.referred.get(&format!("{} {name}", life.kind)).copied();
+        must(
+            is_before(referred, Some(life.created)),
+            "was created before it was referred to by",
+            xr,
+        );
     }
     if is_composite(life) && life.kind == "XPurchase" {
         let claim_uid = life.last["metadata"]["annotations"]["crossbridge.dev/claim"].as_str();
@@ -228,6 +237,7 @@ fn may_be_deleted(story: Story, life: &Life, lives: &Lives) -> bool {
         Story::CompositeDeleted | Story::DefinitionDeleted => true,
         Story::ResourceRemoved => life.kind == "ConfigMap" && life.name.ends_with("/second"),
         Story::UsageRemoved => life.kind == "Usage",
+        Story::CompositeCreated => false,
         Story::ClaimRecreated => {
             // All that came after the end of the first claim is of its successor.
             let mut claims = lives.values().filter(|life| life.kind == CLAIM);

@@ -18,8 +18,15 @@ fn life(kind: &str, name: &str, controller: &str, dates: (u64, Option<u64>, Opti
 
 /// A composite resource of three `ConfigMap`s and a usage, deleted as it should be.
 fn ended() -> Lives {
+    let composed = [
+        "ConfigMap first",
+        "ConfigMap second",
+        "ConfigMap third",
+        "Usage u",
+    ];
     let xr = Life {
         said: Some(11),
+        referred: composed.map(|composed| (composed.to_owned(), 1)).into(),
         ..life("Order", "story-0001/web", "", (1, Some(10), Some(30)))
     };
     let usage = Life {
@@ -69,6 +76,12 @@ fn each_fault_is_counted_where_it_belongs() {
         // Left over, and its owner did not wait.
         (changed("2", |life| life.gone = None), [1, 1, 0, 0]),
         (changed("xr", |life| life.said = Some(13)), [0, 1, 0, 0]),
+        // It exists before its reference does, or without one.
+        (changed("1", |life| life.created = 1), [0, 1, 0, 0]),
+        (
+            changed("xr", |life| drop(life.referred.remove("Usage u"))),
+            [0, 1, 0, 0],
+        ),
         (changed("xr", |life| life.gone = Some(23)), [0, 1, 0, 0]),
         // The used one is deleted while it bears the label, or before its usage, or before what uses it.
         (changed("1", |life| life.marked_in_use = true), [0, 0, 1, 0]),
