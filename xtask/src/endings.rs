@@ -11,7 +11,7 @@ use crate::project::Project;
 use crate::report::Report;
 use crate::run::run;
 
-/// A commit runs one case in so many, of one of the two targets.
+/// A commit runs one case in so many, of one of the two targets, with or without the garbage collector of Kubernetes.
 const SHARE: u64 = 4;
 /// What a commit runs fails if it takes longer, in seconds. Two minutes of it a bridge waits for what a former one may have sent.
 const WITHIN: u64 = 600;
@@ -20,8 +20,8 @@ const TARGETS: [&str; 2] = ["bridge", "leader"];
 /// What of the matrix is run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Choice {
-    /// All cases.
-    Whole,
+    /// All cases, with or without the garbage collector of Kubernetes.
+    Whole { collector: bool },
     /// Those that the commit chooses.
     OfThisCommit,
 }
@@ -38,18 +38,31 @@ pub(crate) async fn run_part(project: &Project, report: &Report, choice: Choice)
     let matrix = Spawn::new(project.binary("endings-matrix"))
         .arg("--out")
         .arg(&folder);
-    let (matrix, what) = match choice {
-        Choice::Whole => (matrix, "all cases".to_owned()),
+    let (matrix, what, collector) = match choice {
+        Choice::Whole { collector } => (matrix, "all cases".to_owned(), collector),
         Choice::OfThisCommit => {
             let head = project.head().await?;
-            let (target, first) = of_commit(head);
+            let Part {
+                target,
+                collector,
+                first,
+            } = of_commit(head);
             let matrix = matrix
                 .arg(format!("--target={target}"))
                 .arg(format!("--every={SHARE}"))
                 .arg(format!("--first={first}"))
                 .arg(format!("--within={WITHIN}"));
-            (matrix, format!("{target}, every {SHARE}th case from {first}"))
+            let what = format!("{target}, every {SHARE}th case from {first}");
+            (matrix, what, collector)
         }
+    };
+    let (matrix, what) = if collector {
+        (
+            matrix.arg("--collector"),
+            format!("{what}, with the garbage collector"),
+        )
+    } else {
+        (matrix, what)
     };
     report
         .step(&format!("crash matrix of endings, {what}"), run(matrix))
@@ -68,28 +81,49 @@ pub(crate) async fn run_part(project: &Project, report: &Report, choice: Choice)
     ))
 }
 
-/// All that commits choose together are the whole.
-fn of_commit(head: u64) -> (&'static str, u64) {
+/// What one commit runs.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Part {
+    target: &'static str,
+    collector: bool,
+    first: u64,
+}
+
+/// All that commits choose together are the whole, with the garbage collector and without.
+fn of_commit(head: u64) -> Part {
     let target = if head.is_multiple_of(2) {
         TARGETS[0]
     } else {
         TARGETS[1]
     };
-    (target, head / 2 % SHARE)
+    Part {
+        target,
+        collector: !(head / 2).is_multiple_of(2),
+        first: head / 4 % SHARE,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{SHARE, TARGETS, of_commit};
+    use super::{Part, SHARE, TARGETS, of_commit};
 
     #[test]
-    fn commits_choose_every_part_of_either_target() {
-        let chosen: BTreeSet<_> = (0..2 * SHARE).map(of_commit).collect();
-        let all = TARGETS
-            .into_iter()
-            .flat_map(|target| (0..SHARE).map(move |first| (target, first)));
+    fn commits_choose_every_part_with_and_without_the_collector() {
+        let chosen: BTreeSet<_> = (0..4 * SHARE).map(of_commit).collect();
+        let of = |target, collector| {
+            (0..SHARE).map(move |first| Part {
+                target,
+                collector,
+                first,
+            })
+        };
+        let all = TARGETS.into_iter().flat_map(|target| {
+            [false, true]
+                .into_iter()
+                .flat_map(move |collector| of(target, collector))
+        });
         assert_eq!(chosen, all.collect());
     }
 }

@@ -81,6 +81,9 @@ enum Command {
         /// Those cases that the commit chooses, as the tests run them.
         #[arg(long)]
         sample: bool,
+        /// With the garbage collector of Kubernetes; the sample has it where the commit chooses so.
+        #[arg(long, conflicts_with = "sample")]
+        collector: bool,
     },
     /// Run the search of the reference model, seeds of the simulation and the whole crash matrix, and write the numbers of docs/reliability.md.
     Reliability {
@@ -159,11 +162,11 @@ async fn run(command: Command) -> Result<(), Failure> {
             };
             crash_matrix::run_all(choice).await.map(drop)
         }
-        Command::Endings { sample } => {
+        Command::Endings { sample, collector } => {
             let choice = if sample {
                 endings::Choice::OfThisCommit
             } else {
-                endings::Choice::Whole
+                endings::Choice::Whole { collector }
             };
             endings::run_all(choice).await.map(|sum| println!("{sum}"))
         }

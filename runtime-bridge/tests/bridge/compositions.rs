@@ -367,7 +367,9 @@ async fn a_function_of_the_cluster_is_reached_once_it_is_annotated() {
     remove(orders(&cluster), "a").await;
     assert_eq!(values(&composed(&cluster).await), [""; 0]);
     let elsewhere = json!({"crossbridge.dev/endpoint": "unix:///nowhere/f.sock"});
-    merge(&functions, "f", json!({"metadata": {"annotations": elsewhere}})).await;
+    merge(&functions, "f", json!({"metadata": {"annotations": elsewhere}}))
+        .await
+        .unwrap();
     create(&orders(&cluster), order("b", 2)).await;
     until(&functions, "f", "unhealthy", |function| {
         says(function, "Healthy", "UnhealthyPackageRevision")

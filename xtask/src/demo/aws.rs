@@ -93,6 +93,16 @@ impl Aws {
         names(&self.get("s3", "/").await?, "Bucket", "Name")
     }
 
+    /// The names of the queues that there are.
+    pub(super) async fn queues(&self) -> Result<Vec<String>, Failure> {
+        let answer = self.get("sqs", "/?Action=ListQueues&Version=2012-11-05").await?;
+        let answer: Value = serde_json::from_str(&answer)
+            .map_err(|error| Failure::new(format!("AWS answers what is no JSON: {error}: {answer}")))?;
+        let urls = answer["QueueUrls"].as_array().into_iter().flatten();
+        let names = urls.filter_map(|url| url.as_str()?.rsplit('/').next());
+        Ok(names.map(str::to_owned).collect())
+    }
+
     /// How often it was asked to create a distribution.
     pub(super) async fn creates(&self) -> Result<u64, Failure> {
         let calls: Value = serde_json::from_str(&self.get("s3", "/_emulator/calls").await?)
@@ -118,8 +128,12 @@ impl Aws {
 
     /// The answer to a request. Signatures are not checked; AWS distinguishes its services by their scope.
     async fn send(&self, method: Method, service: &str, path: &str) -> Result<String, Failure> {
-        // Buckets are where the account's configuration says; CloudFront is in one region alone.
-        let region = if service == "s3" { REGION } else { "us-east-1" };
+        // Others are where the account's configuration says; CloudFront is in one region alone.
+        let region = if service == "cloudfront" {
+            "us-east-1"
+        } else {
+            REGION
+        };
         let scope = format!("{}/20260101/{region}/{service}/aws4_request", self.access_key_id);
         let request = Request::builder()
             .method(method)

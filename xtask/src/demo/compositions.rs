@@ -1,4 +1,5 @@
-//! A claim of two buckets and a queue: composed by a function in Python, changed while bridge and function are killed, and deleted in order.
+//! A claim of two buckets and a queue that one of them uses: composed by a function in Python, changed while bridge and function are killed, and
+//! deleted in order.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,9 @@ use crate::{
 };
 
 const EXAMPLE: &str = "examples/aws-composition";
-const BUCKETS: [&str; 2] = ["crossbridge-demo-shop-data", "crossbridge-demo-shop-logs"];
+/// The first one uses the queue.
+pub(super) const BUCKETS: [&str; 2] = ["crossbridge-demo-shop-data", "crossbridge-demo-shop-logs"];
+pub(super) const QUEUE: &str = "crossbridge-demo-shop-events";
 
 pub(crate) async fn run_all() -> Result<(), Failure> {
     let report = Report::new();
@@ -115,14 +118,14 @@ async fn install(project: &Project, folder: &Path) -> Result<PathBuf, Failure> {
     Ok(python)
 }
 
-struct Demo<'a> {
-    report: &'a Report,
+pub(super) struct Demo<'a> {
+    pub(super) report: &'a Report,
     project: &'a Project,
-    aws: &'a Aws,
+    pub(super) aws: &'a Aws,
     dev: &'a Dev,
     definition: PathBuf,
     composition: PathBuf,
-    claim: PathBuf,
+    pub(super) claim: PathBuf,
 }
 
 impl Demo<'_> {
@@ -138,8 +141,9 @@ impl Demo<'_> {
                 .filter(is_ready))
         })
         .await?;
-        self.expect_buckets(&BUCKETS).await?;
-        self.report.say("the claim is ready, and AWS has both buckets:");
+        self.expect_aws(&BUCKETS, &[QUEUE]).await?;
+        self.report
+            .say("the claim is ready, and AWS has both buckets and the queue:");
         self.trace(&state).await?;
 
         self.change(&kubernetes).await?;
@@ -176,39 +180,9 @@ impl Demo<'_> {
             Ok((all.len() == 3 && changed == 3).then_some(()))
         })
         .await?;
-        self.expect_buckets(&BUCKETS).await?;
+        self.expect_aws(&BUCKETS, &[QUEUE]).await?;
         self.report
-            .say("two buckets and a queue have the change; AWS has the same two buckets");
-        Ok(())
-    }
-
-    /// A bucket that is not empty holds the claim, which says so.
-    async fn delete(&self, kubernetes: &Kubernetes) -> Result<(), Failure> {
-        self.report
-            .say("put an object into a bucket, and delete the claim");
-        let object = format!("/{}/order.txt", BUCKETS[0]);
-        self.aws.put(&object).await?;
-        kubernetes.delete(&[&self.claim]).await?;
-        let blocked = until("the claim says what blocks its deletion", async || {
-            let claim = kubernetes.get(&self.claim).await?;
-            let claim = claim.ok_or_else(|| Failure::new("the claim went, though a bucket is not empty"))?;
-            let conditions = claim["status"]["conditions"].as_array();
-            let mut conditions = conditions.into_iter().flatten();
-            let blocked = conditions
-                .find(|condition| condition["type"] == "DeletionBlocked" && condition["status"] == "True");
-            Ok(blocked.and_then(|blocked| Some(blocked["message"].as_str()?.to_owned())))
-        })
-        .await?;
-        if !blocked.contains(BUCKETS[0]) {
-            return Err(Failure::new(format!("it does not name the bucket: {blocked}")));
-        }
-        self.report.say(&format!("DeletionBlocked: {blocked}"));
-        self.report.say("empty the bucket");
-        self.aws.delete(&object).await?;
-        self.until_gone(kubernetes, &self.claim).await?;
-        self.expect_buckets(&[]).await?;
-        self.report
-            .say("the claim is gone, and AWS has none of the buckets");
+            .say("two buckets and a queue have the change; AWS has the same, and no more");
         Ok(())
     }
 
@@ -219,15 +193,17 @@ impl Demo<'_> {
         .await
     }
 
-    async fn expect_buckets(&self, expected: &[&str]) -> Result<(), Failure> {
-        let mut buckets = self.aws.buckets().await?;
-        buckets.sort();
-        if buckets == expected {
-            return Ok(());
+    pub(super) async fn expect_aws(&self, buckets: &[&str], queues: &[&str]) -> Result<(), Failure> {
+        let has = [self.aws.buckets().await?, self.aws.queues().await?];
+        for (mut has, (what, expected)) in has.into_iter().zip([("buckets", buckets), ("queues", queues)]) {
+            has.sort();
+            if has != expected {
+                return Err(Failure::new(format!(
+                    "AWS has the {what} {has:?}, and not {expected:?}"
+                )));
+            }
         }
-        Err(Failure::new(format!(
-            "AWS has the buckets {buckets:?}, and not {expected:?}"
-        )))
+        Ok(())
     }
 
     async fn trace(&self, state: &Value) -> Result<(), Failure> {

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use bridge_control_plane::process::Spawn;
 use serde_json::Value;
 
+use super::table::Table;
 use crate::Failure;
 use crate::run::answer;
 
@@ -47,6 +48,25 @@ impl Kubernetes {
         Ok(list["items"].as_array().cloned().unwrap_or_default())
     }
 
+    /// The same, in these columns.
+    pub(super) async fn table(
+        &self,
+        kinds: &str,
+        namespace: &str,
+        columns: &[&str],
+    ) -> Result<Table, Failure> {
+        let columns = format!("--output=custom-columns={}", columns.join(","));
+        let kubectl = self.kubectl(&[
+            "get",
+            kinds,
+            "--namespace",
+            namespace,
+            "--ignore-not-found",
+            &columns,
+        ]);
+        Ok(Table::parse(&answer(kubectl).await?))
+    }
+
     /// Changes the object of a manifest by a JSON patch.
     pub(super) async fn patch(&self, manifest: &Path, patch: &Value) -> Result<(), Failure> {
         let patch = patch.to_string();
@@ -60,6 +80,12 @@ impl Kubernetes {
         let kubectl = manifests.iter().fold(kubectl, |kubectl, manifest| {
             kubectl.arg("--filename").arg(manifest)
         });
+        answer(kubectl).await.map(drop)
+    }
+
+    /// Asks for the deletion of an object in the namespace `default`.
+    pub(super) async fn delete_named(&self, kind: &str, name: &str) -> Result<(), Failure> {
+        let kubectl = self.kubectl(&["delete", "--wait=false", "--namespace=default", kind, name]);
         answer(kubectl).await.map(drop)
     }
 

@@ -3,8 +3,10 @@
 
 mod aws;
 pub(crate) mod compositions;
+mod deletion;
 mod dev;
 mod kubernetes;
+mod table;
 
 use std::path::{Path, PathBuf};
 use std::pin::pin;

@@ -8,13 +8,14 @@ use super::{
     Composite, ObjectId,
     context::Context,
     hold::{self, Hold},
+    in_use,
     live::{LiveObject, ObjectState},
     names, rules,
     status::{ConditionReport, DELETION_BLOCKED, DELETION_OVERDUE},
 };
 use crate::{
     managed::{Event, parse_go},
-    protection,
+    protection::{self, is_usage},
     reasons::{CompositeEvent, DeletionReason},
     rule::Rule,
 };
@@ -166,17 +167,23 @@ fn unlisted_secret(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
 
 fn blocker(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
     let blockers = remaining.iter().filter_map(|id| {
-        let (hold, uid) = match of.seen(id)? {
-            ObjectState::Exists(object) => (hold::of(of, id, object)?, object.uid()),
-            ObjectState::Unknown(why) => (Hold::unreachable(why), ""),
+        let (rank, hold, uid) = match of.seen(id)? {
+            ObjectState::Exists(object) => {
+                let hold = hold::of(of, id, object)?;
+                (rank(of, remaining, id, object, &hold), hold, object.uid())
+            }
+            ObjectState::Unknown(why) => {
+                let hold = Hold::unreachable(why);
+                ((false, hold.rank()), hold, "")
+            }
             // A create of it may still land: that ends by itself.
             ObjectState::Absent | ObjectState::KindGone => return None,
         };
-        Some((hold, id, uid))
+        Some((rank, id, uid, hold))
     });
     let mut blockers: Vec<_> = blockers.collect();
-    blockers.sort_by_key(|(hold, id, _)| (hold.rank(), (*id).clone()));
-    let (Hold { reason, what }, id, uid) = blockers.first()?;
+    blockers.sort_by_key(|(rank, id, ..)| (*rank, *id));
+    let (_, id, uid, Hold { reason, what }) = blockers.first()?;
     let xr = &of.snapshot.xr;
     let mut message = format!("{id} {what}");
     if blockers.len() > 1 {
@@ -206,6 +213,13 @@ fn blocker(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
         reason: *reason,
         message,
     })
+}
+
+/// What only waits for another one that is named here comes after all that does not: a person can act on the latter alone.
+fn rank(of: &Context, remaining: &[ObjectId], id: &ObjectId, object: &LiveObject, hold: &Hold) -> (bool, u8) {
+    let may_wait = is_usage(&id.group, &id.kind) || hold.reason == DeletionReason::InUse;
+    let waits = may_wait && in_use::waits_for_another(of, remaining, id, object);
+    (waits, hold.rank())
 }
 
 /// The connection Secret goes last.

@@ -27,6 +27,24 @@ pub(super) fn cycle_of(of: &Facts, usage: &UsageView) -> String {
     describe(&cycle(usage, &of.snapshot.in_use.usages))
 }
 
+/// It goes by itself once another composed object that is left has gone: what uses it, or, where it is a usage, the using object of that.
+pub(super) fn waits_for_another(of: &Facts, left: &[ObjectId], id: &ObjectId, object: &LiveObject) -> bool {
+    let is_left = |by: &NamedObject| {
+        left.iter().any(|other| {
+            let seen = of.seen(other);
+            other != id && matches!(seen, Some(ObjectState::Exists(object)) if by.is(other, object.uid()))
+        })
+    };
+    if is_usage(&id.group, &id.kind) {
+        let usage = UsageView::of(&Usage(object.clone()));
+        return object.is_deleting() && usage.by.as_ref().is_some_and(is_left);
+    }
+    let usages = of.snapshot.in_use.usages.iter();
+    let mut usages = usages.filter(|usage| usage.protects(id, object)).peekable();
+    // One of a using object elsewhere is for a person to see.
+    usages.peek().is_some() && usages.all(|usage| usage.by.as_ref().is_some_and(is_left))
+}
+
 /// With the composite resource: all else goes first, as what this usage is used by waits for it.
 pub(super) fn goes_last(of: &Facts, id: &ObjectId, object: &LiveObject) -> bool {
     let Some(own) = own_usage(of, id, object) else {

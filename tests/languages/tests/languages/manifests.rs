@@ -209,6 +209,13 @@ async fn composed_aws_resources_become_ready_and_a_full_bucket_holds_their_delet
     for part in [bucket, "BucketNotEmpty", "crossbridge.dev/release"] {
         assert!(message.contains(part), "{part} in {message}");
     }
+    // The bucket uses the queue.
+    let queues = cluster.api("sqs.aws.crossbridge.dev", "v1alpha1", "Queue");
+    let queue = queues
+        .get("crossbridge-demo-shop-events")
+        .await
+        .expect("the queue");
+    assert_eq!(queue.metadata.deletion_timestamp, None);
 
     served.s3("DELETE", object).await;
     let is_gone = |claim: Option<&DynamicObject>| claim.is_none();
@@ -216,8 +223,11 @@ async fn composed_aws_resources_become_ready_and_a_full_bucket_holds_their_delet
     gone.expect("it goes once the bucket is empty").expect("a watch");
     // The claim goes last.
     let buckets = cluster.api("s3.aws.crossbridge.dev", "v1alpha1", "Bucket");
-    let buckets = buckets.list(&ListParams::default()).await.expect("a list");
-    assert!(buckets.items.is_empty(), "{buckets:?}");
+    let usages = cluster.api("protection.crossplane.io", "v1beta1", "Usage");
+    for composed in [buckets, queues, usages] {
+        let left = composed.list(&ListParams::default()).await.expect("a list");
+        assert!(left.items.is_empty(), "{left:?}");
+    }
     assert!(!served.s3("GET", "/").await.contains(bucket), "AWS has it still");
     cluster.are_deleted(&manifests).await;
     assert!(served.bridge.stop(LIMIT).await.success());

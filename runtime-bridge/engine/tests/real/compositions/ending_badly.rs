@@ -95,7 +95,7 @@ async fn rights_that_are_revoked_in_the_middle_are_named() {
         .await
         .unwrap();
     stage.admin.delete(&path).await.unwrap();
-    stage.condition(&path, "DeletionBlocked", "InUse").await;
+    stage.condition(&path, "DeletionBlocked", "Finalizers").await;
     // What uses goes; what is used must not be deleted any more.
     grant(&stage, false).await;
     stage.admin.patch(&app, &hold(&Value::Null)).await.unwrap();

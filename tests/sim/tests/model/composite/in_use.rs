@@ -108,6 +108,61 @@ fn what_is_in_use_outlives_the_rest_and_is_named() {
     assert_eq!((world.api.xr, world.api.objects.len()), (None, 0));
 }
 
+/// Marks an object deleted, and keeps it, as a controller does that reports why.
+fn stuck(world: &mut World, id: &ObjectId, conditions: &Value) {
+    world.api.edit(id, |mut object| {
+        object["metadata"]["finalizers"] = json!(["test/held"]);
+        object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        object["status"]["conditions"] = conditions.clone();
+        Some(object)
+    });
+}
+
+/// A person can act on the using object alone: what it uses follows by itself.
+#[test]
+fn what_keeps_a_using_object_is_named_before_the_used_one() {
+    let failed =
+        json!([{"type": "Synced", "status": "False", "reason": "ReconcileError", "message": "not empty"}]);
+    let under_way = json!([{"type": "Ready", "status": "False", "reason": "Deleting", "message": ""}]);
+    for (conditions, expected) in [
+        (&failed, "ExternalError"),
+        (&under_way, "ExternalDeletion"),
+        (&json!([]), "Finalizers"),
+    ] {
+        let mut world = two();
+        let (a, b) = (composed(&world)["a"].clone(), composed(&world)["b"].clone());
+        world
+            .api
+            .put_foreign(&usage_id("protect"), usage("protect", &a, Some(&b)));
+        stuck(&mut world, &b, conditions);
+        act(&mut world, Step::Delete);
+        pass(&mut world, 12);
+        assert_eq!(deletes(&world), [""; 0]);
+        let (reason, message) = blocked(&world);
+        assert_eq!(reason, expected, "{message}");
+        assert!(message.starts_with(&format!("{b} is being deleted")), "{message}");
+        assert!(message.contains("(and 1 more)"), "{message}");
+    }
+}
+
+#[test]
+fn a_using_object_elsewhere_is_named_before_what_takes_its_time() {
+    let mut world = two();
+    let (a, b) = (composed(&world)["a"].clone(), composed(&world)["b"].clone());
+    let elsewhere = ObjectId {
+        name: "elsewhere".to_owned(),
+        ..b.clone()
+    };
+    for (name, by) in [("one", &b), ("two", &elsewhere)] {
+        world.api.put_foreign(&usage_id(name), usage(name, &a, Some(by)));
+    }
+    stuck(&mut world, &b, &json!([]));
+    act(&mut world, Step::Delete);
+    pass(&mut world, 12);
+    let (reason, message) = blocked(&world);
+    assert_eq!(reason, "InUse", "{message}");
+}
+
 /// It was marked deleted before the usage came, or by force: its controller waits for the usage, and says so.
 #[test]
 fn what_is_deleted_while_in_use_is_named_as_in_use() {
@@ -117,16 +172,8 @@ fn what_is_deleted_while_in_use_is_named_as_in_use() {
     ] {
         let mut world = two();
         let a = composed(&world)["a"].clone();
-        let metadata = |object: &mut Value| {
-            object["metadata"]["finalizers"] = json!(["test/held"]);
-            object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        };
-        world.api.edit(&a, |mut object| {
-            metadata(&mut object);
-            object["status"]["conditions"] =
-                json!([{"type": "Ready", "status": "False", "reason": "Deleting", "message": says}]);
-            Some(object)
-        });
+        let conditions = json!([{"type": "Ready", "status": "False", "reason": "Deleting", "message": says}]);
+        stuck(&mut world, &a, &conditions);
         world
             .api
             .put_foreign(&usage_id("protect"), usage("protect", &a, None));
