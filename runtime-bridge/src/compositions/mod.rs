@@ -15,7 +15,7 @@ pub use self::{
     args::{CompositionArgs, NamedEndpoint},
     definitions::install,
     endpoints::EndpointSources,
-    other_core::OtherCore,
+    other_core::{Obstacle, OtherCore},
     usage_guard::{GuardChoice, UsageGuardArgs},
 };
 
