@@ -33,6 +33,9 @@ pub(crate) struct SimulateArgs {
     /// One seed, and what happens.
     #[arg(long)]
     replay: Option<u64>,
+    /// Seeds with compositions: a kind of their own.
+    #[arg(long, conflicts_with = "scenario")]
+    compositions: bool,
     /// One scenario in virtual time, and what happens.
     #[arg(long, value_name = "NAME")]
     scenario: Option<String>,
@@ -50,6 +53,7 @@ pub(crate) async fn run_seeds(arguments: &SimulateArgs) -> Result<(), Failure> {
         ],
     };
     flags.extend(arguments.seconds.map(|seconds| format!("--seconds={seconds}")));
+    flags.extend(arguments.compositions.then(|| "--compositions".to_owned()));
     build_binaries(&project.root, &[BINARY]).await?;
     run(simulation(&project, &flags)).await
 }

@@ -17,7 +17,7 @@ pub use self::{
     definitions::install,
     endpoints::EndpointSources,
     function_status::report_functions,
-    other_core::OtherCore,
+    other_core::{Obstacle, OtherCore},
     usage_guard::{GuardChoice, UsageGuardArgs},
 };
 

@@ -1,6 +1,6 @@
 //! Whether Crossplane's own core runs in the cluster: two cores on one composite resource would write against each other for ever.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use bridge_core::watch_plan::GroupKind;
 use bridge_engine::{
@@ -32,6 +32,24 @@ pub struct OtherCore {
     /// The lease was looked for, and found or not.
     is_known: bool,
     forbidden: bool,
+}
+
+/// Why nothing is served now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Crossplane's core runs: who says so.
+    Core(String),
+    /// Its lease could not be read yet.
+    Unknown,
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Core(why) => f.write_str(why),
+            Self::Unknown => f.write_str("it is not known yet whether Crossplane's core runs"),
+        }
+    }
 }
 
 /// A renewal, and when this process saw it first.
@@ -84,15 +102,15 @@ impl OtherCore {
     /// Until nobody runs it.
     ///
     /// `says` hears why it is waited for.
-    pub async fn until_gone(&mut self, says: impl Fn(String)) {
+    pub async fn until_gone(&mut self, says: impl Fn(&Obstacle)) {
         while let Some(why) = self.look().await {
-            says(why);
+            says(&why);
             sleep(LOOK).await;
         }
     }
 
     /// Until somebody runs it: who. Cancel safe.
-    pub async fn until_seen(&mut self) -> String {
+    pub async fn until_seen(&mut self) -> Obstacle {
         loop {
             sleep(LOOK).await;
             if let Some(why) = self.look().await {
@@ -102,7 +120,7 @@ impl OtherCore {
     }
 
     /// Who runs it; `None`: nobody.
-    async fn look(&mut self) -> Option<String> {
+    async fn look(&mut self) -> Option<Obstacle> {
         let lease = match self.writer.get_live(&self.api, &self.key).await {
             Ok(lease) => Some(lease),
             Err(ApiError::NotFound(_) | ApiError::DependencyNotFound(_)) => None,
@@ -115,12 +133,13 @@ impl OtherCore {
             Err(error) => {
                 tracing::warn!(%error, "cannot see whether Crossplane's core runs: will check again");
                 if !self.is_known {
-                    return Some("it is not known yet whether Crossplane's core runs".to_owned());
+                    return Some(Obstacle::Unknown);
                 }
                 // What was known goes on.
                 let now = self.clock.now();
                 let seen = self.seen.filter(|seen| seen.is_recent(now));
-                return seen.map(|_| "Crossplane's core ran when its lease was read last".to_owned());
+                let why = "Crossplane's core ran when its lease was read last";
+                return seen.map(|_| Obstacle::Core(why.to_owned()));
             }
         };
         self.is_known = true;
@@ -133,8 +152,8 @@ impl OtherCore {
         let seen = SeenRenewal::next(self.seen, renewed, now);
         self.seen = Some(seen);
         let namespace = self.key.namespace().unwrap_or_default();
-        seen.is_recent(now)
-            .then(|| format!("Crossplane's core runs ({holder} renews the lease {namespace}/{LEASE})"))
+        let why = || format!("Crossplane's core runs ({holder} renews the lease {namespace}/{LEASE})");
+        seen.is_recent(now).then(|| Obstacle::Core(why()))
     }
 }
 

@@ -10,7 +10,7 @@ use bridge_engine::{
 use futures::future::join;
 
 use super::{ProcessContext, introspection::Introspection};
-use crate::compositions::{Compositions, EndpointSources, OtherCore, install, report_functions};
+use crate::compositions::{Compositions, EndpointSources, Obstacle, OtherCore, install, report_functions};
 
 /// The composition layer of one engine, if it has any.
 pub struct ServedCompositions<'a> {
@@ -42,7 +42,7 @@ impl<'a> ServedCompositions<'a> {
         };
         let mut core = OtherCore::new(self.engine, namespace);
         loop {
-            core.until_gone(|why| self.off(&why)).await;
+            core.until_gone(|why| self.off(why)).await;
             let why = tokio::select! {
                 // In a fixed order, so that a simulation repeats itself.
                 biased;
@@ -57,15 +57,19 @@ impl<'a> ServedCompositions<'a> {
         }
     }
 
-    fn off(&self, why: &str) {
+    fn off(&self, why: &Obstacle) {
         self.bridge.set_usage_guard(None);
         self.bridge.set_functions(None);
         let message = format!("off: {why}");
-        if self.bridge.set_compositions(&message) {
-            tracing::error!(
+        if !self.bridge.set_compositions(&message) {
+            return;
+        }
+        match why {
+            Obstacle::Core(why) => tracing::error!(
                 why,
                 "compositions are not served: two cores would write against each other. Scale Crossplane down, or pass --beside-crossplane"
-            );
+            ),
+            Obstacle::Unknown => tracing::warn!("compositions are not served yet: {why}"),
         }
     }
 

@@ -15,6 +15,8 @@ pub struct Request {
     pub namespace: String,
     /// The object's name; empty for a list or a creation.
     pub name: String,
+    /// A deletion of the object with this uid alone.
+    pub names_uid: bool,
 }
 
 impl Request {

@@ -3,14 +3,17 @@
 //! [`state::ClusterState`] is what etcd and the API server know; it is plain, and outlives every client. [`Kube`] is a handle on it, and
 //! [`Kube::client`] a client whose requests meet the [`fault::Chaos`] that was given.
 //!
-//! What it leaves out, on purpose: of schemas patterns, formats and CEL, `managedFields` (an apply merges), who may do what, admission but for
-//! what namespaces are about, API servers behind this one, and the checks of built-in kinds. A verb that it does not know is answered by 501, which no client takes for
+//! What it leaves out, on purpose: of schemas patterns, formats and CEL, of `managedFields` versions and lists with keys but for those of
+//! `metadata`, who may do what, admission but for what namespaces are about and for policies that refuse deletions by a label, API servers behind this one, and the checks of built-in kinds. A verb that it does not know is answered by 501, which no client takes for
 //! something else. `tests/contract.rs` and `tests/differential.rs` run against it and against a real kube-apiserver.
 
+mod admission;
 mod api;
+mod collector;
 mod discovery;
 pub mod fault;
 mod metadata;
+mod owners;
 mod reply;
 pub mod resource;
 mod schema;

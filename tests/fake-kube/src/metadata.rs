@@ -16,7 +16,7 @@ enum Form {
     Objects,
 }
 
-const FIELDS: [(&str, Form); 14] = [
+const FIELDS: [(&str, Form); 15] = [
     ("name", Form::Text),
     ("generateName", Form::Text),
     ("namespace", Form::Text),
@@ -31,6 +31,7 @@ const FIELDS: [(&str, Form); 14] = [
     ("annotations", Form::Map),
     ("finalizers", Form::Texts),
     ("ownerReferences", Form::Objects),
+    ("managedFields", Form::Objects),
 ];
 
 /// Reads `metadata`: unknown fields, nulls and what is empty go.

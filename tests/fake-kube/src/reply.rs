@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{resource::Resource, schema::Violation};
+use crate::{owners::FieldConflict, resource::Resource, schema::Violation};
 
 /// What a request came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,6 +91,34 @@ pub(crate) fn conflict(resource: &Resource, name: &str, why: &str) -> ErrorReply
         about(resource, name)
     );
     status(409, "Conflict", &message, resource, name)
+}
+
+/// An apply without force of what other managers own.
+pub(crate) fn owned_by_others(resource: &Resource, name: &str, conflicts: &[FieldConflict]) -> ErrorReply {
+    let fields: Vec<String> = conflicts
+        .iter()
+        .map(|conflict| format!("conflict with {:?}: {}", conflict.manager, conflict.field))
+        .collect();
+    let count = conflicts.len();
+    let plural = if count == 1 { "conflict" } else { "conflicts" };
+    let message = format!("Apply failed with {count} {plural}: {}", fields.join(", "));
+    let mut reply = status(409, "Conflict", &message, resource, name);
+    if let Body::Json(body) = &mut reply.0.body {
+        let causes = conflicts.iter().map(|conflict| {
+            json!({
+                "reason": "FieldManagerConflict", "field": conflict.field,
+                "message": format!("conflict with {:?}", conflict.manager),
+            })
+        });
+        body["details"] = json!({"causes": causes.collect::<Vec<_>>()});
+    }
+    reply
+}
+
+/// Refused by a policy.
+pub(crate) fn forbidden(resource: &Resource, name: &str, why: &str) -> ErrorReply {
+    let message = format!("{} is forbidden: {why}", about(resource, name));
+    status(403, "Forbidden", &message, resource, name)
 }
 
 pub(crate) fn modified(resource: &Resource, name: &str) -> ErrorReply {

@@ -36,7 +36,10 @@ impl Resource {
             kind: kind.to_owned(),
             plural: plural.to_owned(),
             namespaced,
-            has_status: plural == "customresourcedefinitions",
+            has_status: matches!(
+                plural,
+                "customresourcedefinitions" | "validatingadmissionpolicies"
+            ),
             custom: false,
             schema: Arc::default(),
         }
@@ -97,7 +100,18 @@ impl Resource {
 /// What is served without a definition.
 pub(crate) fn built_in() -> Vec<Resource> {
     let extensions = "apiextensions.k8s.io";
+    let admission =
+        |kind, plural| Resource::built_in("admissionregistration.k8s.io", "v1", kind, plural, false);
     vec![
+        admission("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
+        admission(
+            "ValidatingAdmissionPolicyBinding",
+            "validatingadmissionpolicybindings",
+        ),
+        admission(
+            "ValidatingWebhookConfiguration",
+            "validatingwebhookconfigurations",
+        ),
         Resource::built_in("", "v1", "Namespace", "namespaces", false),
         Resource::built_in("", "v1", "Secret", "secrets", true),
         Resource::built_in("", "v1", "ConfigMap", "configmaps", true),

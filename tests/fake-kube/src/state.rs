@@ -52,6 +52,7 @@ pub struct Commit {
 
 /// What etcd and the API server know.
 #[derive(Debug, Clone, Default)]
+#[allow(clippy::struct_excessive_bools)] // Each is set by itself.
 pub struct ClusterState {
     pub(crate) objects: BTreeMap<Id, BTreeMap<StorageKey, Value>>,
     /// Every committed write since the start, oldest first.
@@ -65,6 +66,8 @@ pub struct ClusterState {
     pub down: bool,
     /// Lists are not streamed, as by older API servers.
     pub no_streaming: bool,
+    /// Nobody is noted down as owner of a field, and an apply removes nothing: for who applies nothing, and is in a hurry.
+    pub no_owners: bool,
     /// Definitions are not established before this is false again.
     pub slow_definitions: bool,
     uids: u64,
@@ -270,40 +273,6 @@ impl ClusterState {
         if id.0 == "customresourcedefinitions" {
             self.follow_services(at);
         }
-    }
-
-    /// Deletes the objects whose owners are all deleted, as kube-controller-manager does. Returns how many.
-    pub fn collect_garbage(&mut self, now: Timestamp) -> usize {
-        let alive: std::collections::BTreeSet<&str> = self
-            .objects
-            .values()
-            .flat_map(BTreeMap::values)
-            .filter_map(|object| object["metadata"]["uid"].as_str())
-            .collect();
-        let orphaned = |object: &Value| {
-            let owners = object["metadata"]["ownerReferences"].as_array();
-            owners.is_some_and(|owners| {
-                !owners.is_empty()
-                    && owners
-                        .iter()
-                        .all(|owner| owner["uid"].as_str().is_none_or(|uid| !alive.contains(uid)))
-            })
-        };
-        let orphans: Vec<(Id, StorageKey)> = self
-            .objects
-            .iter()
-            .flat_map(|(id, objects)| {
-                objects
-                    .iter()
-                    .map(move |(storage_key, object)| (id, storage_key, object))
-            })
-            .filter(|(.., object)| orphaned(object) && !is_deleting(object))
-            .map(|(id, storage_key, _)| (id.clone(), storage_key.clone()))
-            .collect();
-        for (id, storage_key) in &orphans {
-            self.begin_deletion(id, storage_key, now);
-        }
-        orphans.len()
     }
 
     /// Removes an object, or marks it where finalizers hold it. Returns it as it is then.

@@ -12,7 +12,10 @@ use std::{
 
 use bridge_sim::{
     scenario::{Scenario, simulate},
-    simulation::{Counts, ENOUGH_SEEDS, Report, known_seeds, never_happened, run},
+    simulation::{
+        Counts, ENOUGH_SEEDS, Report, known_composition_seeds, known_seeds, never_happened, run,
+        run_compositions,
+    },
 };
 use clap::Parser;
 use serde_json::json;
@@ -38,9 +41,22 @@ struct Args {
     /// One seed, and what happens.
     #[arg(long)]
     replay: Option<u64>,
+    /// Seeds with compositions: a kind of their own.
+    #[arg(long)]
+    compositions: bool,
     /// One scenario, and what happens.
     #[arg(long, value_name = "NAME")]
     scenario: Option<String>,
+}
+
+impl Args {
+    fn run(&self, seed: u64, keeps_journal: bool) -> Report {
+        if self.compositions {
+            run_compositions(seed, keeps_journal)
+        } else {
+            run(seed, keeps_journal)
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -49,18 +65,22 @@ fn main() -> ExitCode {
         return tell_scenario(name);
     }
     if let Some(seed) = args.replay {
-        let report = run(seed, true);
+        let report = args.run(seed, true);
         for line in &report.journal {
             println!("{line}");
         }
-        return tell(&report);
+        return tell(&report, args.compositions);
     }
     run_seeds(&args)
 }
 
 /// Those that once failed come first. What came of all is said, and written where that was asked for.
 fn run_seeds(args: &Args) -> ExitCode {
-    let known = known_seeds();
+    let known = if args.compositions {
+        known_composition_seeds()
+    } else {
+        known_seeds()
+    };
     let (next, begun) = (AtomicUsize::new(0), Instant::now());
     let until = args.seconds.map(|seconds| begun + Duration::from_secs(seconds));
     let seed = |number: usize| match known.get(number) {
@@ -72,8 +92,8 @@ fn run_seeds(args: &Args) -> ExitCode {
         while until.is_none_or(|until| Instant::now() < until)
             && let Some(seed) = seed(next.fetch_add(1, Ordering::Relaxed))
         {
-            let report = run(seed, false);
-            tell(&report);
+            let report = args.run(seed, false);
+            tell(&report, args.compositions);
             reports.push(report);
         }
         reports
@@ -118,7 +138,8 @@ fn run_seeds(args: &Args) -> ExitCode {
         }
     }
     // What happens a few times in so many seeds may by chance not happen in others: the same ones are judged, not those that a commit chose.
-    let too_few = args.seconds.is_none() && ended.len() >= ENOUGH_SEEDS && !never.is_empty();
+    let too_few =
+        !args.compositions && args.seconds.is_none() && ended.len() >= ENOUGH_SEEDS && !never.is_empty();
     if too_few {
         println!("in so many seeds these never happened: {}", never.join(", "));
     }
@@ -153,14 +174,15 @@ fn tell_scenario(name: &str) -> ExitCode {
 }
 
 /// Prints what was wrong; the exit code tells whether nothing was.
-fn tell(report: &Report) -> ExitCode {
+fn tell(report: &Report, compositions: bool) -> ExitCode {
     if report.violations.is_empty() {
         return ExitCode::SUCCESS;
     }
     println!(
-        "seed {}: {}; replay it with `cargo xtask sim --replay {0}`",
+        "seed {}: {}; replay it with `cargo xtask sim{} --replay {0}`",
         report.seed,
-        report.violations.join("; ")
+        report.violations.join("; "),
+        if compositions { " --compositions" } else { "" },
     );
     ExitCode::FAILURE
 }

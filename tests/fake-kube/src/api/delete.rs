@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use super::{Call, form, namespaces, write::existing};
 use crate::{
+    admission,
+    collector::{FOREGROUND, ORPHAN},
     reply::{ErrorReply, Reply, conflict, deleted, ok},
     resource::Resource,
     state::{ClusterState, finalizers, instances_of, is_deleting},
@@ -23,6 +25,7 @@ pub(super) fn delete(
         call.json()?
     };
     check(resource, &call.name, &object, &options["preconditions"])?;
+    admission::may_delete(state, resource, &object)?;
     if resource.plural == "customresourcedefinitions" {
         return Ok(ok(200, delete_definition(state, resource, call, &object, now)));
     }
@@ -100,9 +103,6 @@ fn finalizers_after<'a>(object: &'a Value, policy: &str) -> Vec<&'a str> {
     after.extend(own);
     after
 }
-
-const ORPHAN: &str = "orphan";
-const FOREGROUND: &str = "foregroundDeletion";
 
 fn is_of_policy(finalizer: &str) -> bool {
     [ORPHAN, FOREGROUND].contains(&finalizer)

@@ -40,6 +40,15 @@ pub(super) fn read(resource: &Resource, mut object: Value) -> Result<Value, Erro
     Ok(object)
 }
 
+/// What an apply is about: of an object with a status of its own, all but that.
+pub(super) fn applied(resource: &Resource, change: &Value) -> Value {
+    let mut applied = change.clone();
+    if resource.has_status {
+        super::write::remove(&mut applied, "status");
+    }
+    applied
+}
+
 /// A name or namespace that an object gives must be that of the request.
 pub(super) fn must_agree(object: &Value, field: &str, asked: &str) -> Result<(), ErrorReply> {
     match object["metadata"][field].as_str() {
@@ -115,6 +124,8 @@ pub(super) fn violations(resource: &Resource, new: &Value, old: Option<(&Value, 
 pub(crate) fn shown(resource: &Resource, stored: &Value) -> Value {
     let mut object = stored.clone();
     if resource.custom {
+        // Without a webhook versions differ in their name alone.
+        object["apiVersion"] = resource.api_version().into();
         schema::coerce(&resource.schema, &mut object);
     }
     object

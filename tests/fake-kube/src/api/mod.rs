@@ -92,6 +92,10 @@ impl Call {
             subresource: self.subresource.clone(),
             namespace: self.namespace.clone(),
             name: self.name.clone(),
+            names_uid: self.verb == Verb::Delete
+                && self
+                    .json()
+                    .is_ok_and(|options| options["preconditions"]["uid"].is_string()),
         }
     }
 
@@ -106,6 +110,10 @@ impl Call {
 
     fn manager(&self) -> &str {
         self.parameter("fieldManager").unwrap_or_default()
+    }
+
+    fn applies(&self) -> bool {
+        self.content_type.starts_with("application/apply-patch")
     }
 
     /// The same, with this kind where the object holds none.

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use super::{Call, form, namespaces, patch};
 use crate::{
+    owners::{self, Writer},
     reply::{
         ErrorReply, Reply, already_exists, bad_request, conflict, invalid, invalid_version, modified,
-        not_found, not_implemented, ok, rejected, unreadable_patch, violated,
+        not_found, not_implemented, ok, owned_by_others, rejected, unreadable_patch, violated,
     },
     resource::Resource,
     state::{ClusterState, is_deleting},
@@ -64,6 +65,7 @@ pub(super) fn create(
     if let Some(there) = there {
         return Err(already_exists(resource, &name, is_deleting(there)));
     }
+    own(state, resource, call, &json!({}), &mut object, Vec::new(), now);
     let stored = state.insert(&id, storage_key, object, call.manager(), now);
     Ok(ok(201, form::shown(resource, &stored)))
 }
@@ -71,14 +73,19 @@ pub(super) fn create(
 /// The status that the API server gives a new definition. A real one takes a moment.
 fn establish(state: &ClusterState, definition: &mut Value) {
     let status = if state.slow_definitions { "False" } else { "True" };
-    definition["status"] = json!({
+    let mut versions = definition["spec"]["versions"].as_array().into_iter().flatten();
+    let stored = versions
+        .find(|version| version["storage"] == true)
+        .map(|version| &version["name"]);
+    let status = json!({
         "acceptedNames": definition["spec"]["names"],
-        "storedVersions": ["v1alpha1"],
+        "storedVersions": [stored.unwrap_or(&Value::Null)],
         "conditions": [
             {"type": "NamesAccepted", "status": "True", "reason": "NoConflicts", "message": "no conflicts found"},
             {"type": "Established", "status": status, "reason": "Initial", "message": "as it is"},
         ],
     });
+    definition["status"] = status;
 }
 
 pub(super) fn update(
@@ -103,7 +110,8 @@ pub(super) fn update(
         return Err(invalid_version(resource, &call.name));
     }
     check_version(resource, &call.name, &old, &new)?;
-    store(state, resource, call, &old, new, now)
+    let entries = owners::base(&new, &old);
+    store(state, resource, call, &old, new, Some(entries), now)
 }
 
 pub(super) fn patch(
@@ -113,7 +121,7 @@ pub(super) fn patch(
     now: Timestamp,
 ) -> Result<Reply, ErrorReply> {
     let change = call.json()?;
-    if call.content_type.starts_with("application/apply-patch") {
+    if call.applies() {
         return apply(state, resource, call, &change, now);
     }
     let old = existing(state, resource, call)?;
@@ -132,10 +140,11 @@ pub(super) fn patch(
     }
     // A patch that takes the version away is about whichever there is.
     check_version(resource, &call.name, &old, &new)?;
-    store(state, resource, call, &old, new, now)
+    let entries = owners::base(&new, &old);
+    store(state, resource, call, &old, new, Some(entries), now)
 }
 
-/// One manager's apply: fields are merged, lists are taken whole.
+/// One manager's apply: what it applied before, and nobody else owns, goes if it is applied no more.
 fn apply(
     state: &mut ClusterState,
     resource: &Resource,
@@ -152,9 +161,25 @@ fn apply(
         creation.body = change.to_string().into_bytes().into();
         return create(state, resource, &creation, now);
     };
+    if !change["metadata"]["managedFields"].is_null() {
+        return Err(bad_request("metadata.managedFields must be nil"));
+    }
+    let api_version = resource.api_version();
+    let writer = Writer::apply(call.manager(), &api_version, now);
+    let entries = owners::base(&Value::Null, &old);
+    let applied = form::applied(resource, change);
     let mut new = old.clone();
-    patch::merge(&mut new, change);
-    let new = form::read(resource, new)?;
+    owners::merge(&mut new, &applied);
+    for field in ["uid", "resourceVersion"] {
+        // These are compared, and owned by nobody.
+        if let Some(given) = change["metadata"].get(field) {
+            new["metadata"][field] = given.clone();
+        }
+    }
+    if !state.no_owners {
+        owners::prune(&mut new, &entries, &applied, &writer);
+    }
+    let mut new = form::read(resource, new)?;
     check_version(resource, &call.name, &old, &new)?;
     // Where an update is about another object, an apply changes what cannot be changed.
     let uid = &change["metadata"]["uid"];
@@ -162,7 +187,41 @@ fn apply(
         let why = format!("metadata.uid: Invalid value: {uid}: field is immutable");
         return Err(invalid(resource, &call.name, &why));
     }
-    store(state, resource, call, &old, new, now)
+    if !state.no_owners {
+        let force = call.parameter("force") == Some("true");
+        let entries = owners::applied(entries, &old, &new, &applied, &writer, force);
+        let entries = entries.map_err(|conflicts| owned_by_others(resource, &call.name, &conflicts))?;
+        new["metadata"]["managedFields"] = json!(entries);
+    }
+    store(state, resource, call, &old, new, None, now)
+}
+
+/// Notes down who owns what, after a write that is no apply. `entries`: before it.
+fn own(
+    state: &ClusterState,
+    resource: &Resource,
+    call: &Call,
+    old: &Value,
+    new: &mut Value,
+    entries: Vec<Value>,
+    now: Timestamp,
+) {
+    if state.no_owners {
+        remove(&mut new["metadata"], "managedFields");
+        return;
+    }
+    let api_version = resource.api_version();
+    let writer = if call.applies() {
+        Writer::apply(call.manager(), &api_version, now)
+    } else {
+        Writer::update(call.manager(), &api_version, &call.subresource, now)
+    };
+    let entries = owners::updated(entries, old, new, &writer);
+    if entries.is_empty() {
+        remove(&mut new["metadata"], "managedFields");
+    } else {
+        new["metadata"]["managedFields"] = json!(entries);
+    }
 }
 
 pub(super) fn existing(state: &ClusterState, resource: &Resource, call: &Call) -> Result<Value, ErrorReply> {
@@ -201,13 +260,15 @@ fn check_version(resource: &Resource, name: &str, old: &Value, given: &Value) ->
     Ok(())
 }
 
-/// Stores the new form: each of the two halves of an object is written on its own, and what the API server owns stays.
+/// Stores the new form: each of the two halves of an object is written on its own, and what the API server owns stays. `entries`: who owned what
+/// before a write; `None`: that of an apply is reckoned already.
 fn store(
     state: &mut ClusterState,
     resource: &Resource,
     call: &Call,
     old: &Value,
     mut new: Value,
+    entries: Option<Vec<Value>>,
     now: Timestamp,
 ) -> Result<Reply, ErrorReply> {
     let half = if call.subresource == "status" {
@@ -231,6 +292,9 @@ fn store(
     }
     let wrong = form::violations(resource, &new, Some((old, half)));
     violated(resource, &call.name, &wrong)?;
+    if let Some(entries) = entries {
+        own(state, resource, call, old, &mut new, entries, now);
+    }
     let stored = state.replace(&resource.id(), &call.storage_key(), new, call.manager(), now);
     Ok(ok(200, form::shown(resource, &stored)))
 }

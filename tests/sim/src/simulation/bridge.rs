@@ -96,6 +96,8 @@ async fn serve(
     let led = CancellationToken::new();
     let _leads = led.clone().drop_guard();
     let election = elector.map(|elector| tokio::spawn(elector.run(led.clone())));
+    let function = environment.function.lock().clone();
+    let compositions = function.map(|function| function.compositions(process));
     let process = ProcessContext {
         behaviour: environment.behaviour.clone(),
         clients,
@@ -105,7 +107,7 @@ async fn serve(
         clock: Arc::new(environment.time.clone()),
         leadership: leadership.clone(),
         detached: Detached::default(),
-        compositions: None,
+        compositions: compositions.transpose()?,
     };
     let bridge = Arc::new(Introspection::new(&metrics, &CallMetrics::new(&metrics)));
     bridge.set_plugins(vec![PluginLink::connected(connected)]);

@@ -23,7 +23,9 @@ use tracing_subscriber::{filter::LevelFilter, layer::SubscriberExt};
 
 use super::{
     chance::Chance,
+    compositions::CompositionChecker,
     coverage::Coverage,
+    function_host::FunctionHost,
     invariants::InvariantChecker,
     journal::Journal,
     plan::FaultBurst,
@@ -58,6 +60,10 @@ pub(crate) struct Environment {
     pub(crate) bridges: usize,
     /// The bridge that runs, to be asked how it is.
     pub(crate) bridge: Mutex<Option<Arc<Introspection>>>,
+    /// The function of compositions; `None`: they are not served.
+    pub(crate) function: Mutex<Option<Arc<FunctionHost>>>,
+    /// What compositions must never do, where they are served.
+    pub(crate) compositions: Mutex<Option<CompositionChecker>>,
 }
 
 impl Environment {
@@ -87,6 +93,8 @@ impl Environment {
             writes_asked: AtomicUsize::new(0),
             bridges,
             bridge: Mutex::new(None),
+            function: Mutex::new(None),
+            compositions: Mutex::new(None),
             time,
         })
     }

@@ -169,6 +169,8 @@ impl Chaos for KubeLink {
         if counts(request) {
             self.environment.log.note(|| format!("api: {request}: {code}"));
         }
+        self.environment
+            .watch_compositions((code < 300).then_some(request));
         let writer = (self.environment.bridges > 1).then_some(self.process.identity.as_str());
         self.environment.watch_api(writer);
     }

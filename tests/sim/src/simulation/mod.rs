@@ -6,8 +6,10 @@
 mod bridge;
 mod chance;
 mod cloud_link;
+mod compositions;
 mod coverage;
 mod environment;
+mod function_host;
 mod invariants;
 mod journal;
 mod kube_link;
@@ -26,6 +28,7 @@ pub(crate) use self::{
     run::{collect_garbage, in_runtime},
 };
 pub use self::{
+    compositions::run as run_compositions,
     coverage::{Counts, ENOUGH_SEEDS, never_happened},
-    run::{Report, known_seeds, run},
+    run::{Report, known_composition_seeds, known_seeds, run},
 };

@@ -13,7 +13,7 @@ use tonic::transport::{Channel, Endpoint, Server, Uri};
 use super::{
     cloud_link::CloudLink,
     environment::{Environment, Process},
-    wire::{Cutter, Wire},
+    wire::{Cutter, Valve, Wire},
 };
 
 /// How long a process takes to be started again.
@@ -120,7 +120,8 @@ impl PluginHost {
         let wire = |stream| Wire {
             stream,
             cutters: [running.cutter.clone(), process.cutter.clone()],
-            valve: process.valve.clone(),
+            // A plugin that hangs is the cloud's business.
+            valves: [Valve::default(), process.valve.clone()],
         };
         running.accept[bridge]
             .send(Ok(wire(theirs)))

@@ -55,15 +55,24 @@ pub struct Report {
 ///
 /// # Panics
 /// The file holds something else.
-#[allow(clippy::expect_used)] // A mistake in the file.
 pub fn known_seeds() -> Vec<u64> {
-    let lines = include_str!("../../seeds.txt").lines().map(str::trim);
+    seeds(include_str!("../../seeds.txt"))
+}
+
+/// Seeds with compositions that once failed, of the file `composition-seeds.txt`.
+///
+/// # Panics
+/// The file holds something else.
+pub fn known_composition_seeds() -> Vec<u64> {
+    seeds(include_str!("../../composition-seeds.txt"))
+}
+
+#[allow(clippy::expect_used)] // A mistake in the file.
+fn seeds(file: &str) -> Vec<u64> {
+    let lines = file.lines().map(str::trim);
     lines
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|line| {
-            line.parse()
-                .expect("a line of seeds.txt is a number or a comment")
-        })
+        .map(|line| line.parse().expect("a line of seeds is a number or a comment"))
         .collect()
 }
 
@@ -74,7 +83,12 @@ pub fn known_seeds() -> Vec<u64> {
 pub fn run(seed: u64, keeps_journal: bool) -> Report {
     let plan = Plan::draw(seed);
     let environment = Environment::new(seed, plan.kinds.clone(), keeps_journal, &settings(), plan.bridges);
-    environment.kube.state().no_streaming = !plan.streaming;
+    {
+        let mut state = environment.kube.state();
+        state.no_streaming = !plan.streaming;
+        // Nothing is applied but by users, whole.
+        state.no_owners = true;
+    }
     if plan.password {
         environment.log.listen();
     }
@@ -134,6 +148,7 @@ pub(crate) fn in_runtime<T>(environment: &Environment, seed: u64, work: impl Fut
     drop((local, runtime));
     environment.forget_flights();
     *environment.bridge.lock() = None;
+    *environment.function.lock() = None;
     ended
 }
 

@@ -112,14 +112,19 @@ impl Cutter {
 /// One end of a pipe.
 pub(super) struct Wire {
     pub(super) stream: DuplexStream,
-    /// The plugin's, and that of the bridge's process.
+    /// The server's, and that of the bridge's process.
     pub(super) cutters: [Cutter; 2],
-    pub(super) valve: Valve,
+    /// Likewise.
+    pub(super) valves: [Valve; 2],
 }
 
 impl Wire {
     fn check(&self, cx: &Context<'_>) -> io::Result<()> {
         self.cutters.iter().try_for_each(|cutter| cutter.check(cx))
+    }
+
+    fn passes(&self, cx: &Context<'_>) -> bool {
+        self.valves.iter().all(|valve| valve.passes(cx))
     }
 }
 
@@ -130,7 +135,7 @@ impl AsyncRead for Wire {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.check(cx)?;
-        if !self.valve.passes(cx) {
+        if !self.passes(cx) {
             return Poll::Pending;
         }
         Pin::new(&mut self.stream).poll_read(cx, buf)
@@ -140,7 +145,7 @@ impl AsyncRead for Wire {
 impl AsyncWrite for Wire {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.check(cx)?;
-        if !self.valve.passes(cx) {
+        if !self.passes(cx) {
             return Poll::Pending;
         }
         Pin::new(&mut self.stream).poll_write(cx, buf)

@@ -106,7 +106,9 @@ pub(in super::super) fn confirm_absence(of: &Context) -> Flow {
         .filter(|(id, _)| !rules::is_gone_with_owner(of.snapshot, of.memory, id))
         .filter(|(id, _)| !of.memory.holds_read(id, of.snapshot.now))
         .filter(|(id, _)| {
-            of.memory.seen.contains(id)
+            // Before the end of a create without an answer a look would prove nothing, and be followed by the next.
+            let was_seen = of.memory.seen.contains(id) && !of.memory.lost_creates.contains_key(id);
+            was_seen
                 || rules::creates_end(of.snapshot, of.memory, id).is_none_or(|end| end <= of.snapshot.now)
         })
         .map(|(_, reference)| reference.clone())

@@ -1,0 +1,223 @@
+//! What must hold after every commit, where compositions are served. Each invariant is one named function.
+
+use std::collections::BTreeMap;
+
+use fake_kube::{
+    fault::Request,
+    state::{ClusterState, Commit, EventKind},
+};
+use serde_json::Value;
+
+use super::{
+    manifests::GROUP,
+    state::{self, COMPOSED, condition, controller, is_composite_kind, is_deleting, lists},
+    trouble::resource_name,
+};
+use crate::simulation::{environment::Environment, invariants::text};
+
+/// What was seen.
+#[derive(Default)]
+pub(crate) struct CompositionChecker {
+    /// Commits that were checked.
+    commits: usize,
+}
+
+/// A commit, and what it was made over.
+struct Written<'a> {
+    state: &'a ClusterState,
+    commit: &'a Commit,
+    /// The request of a bridge that made it; `None`: somebody else did.
+    request: Option<&'a Request>,
+}
+
+type Invariant = fn(&Written) -> Option<String>;
+type StateInvariant = fn(&ClusterState) -> Option<String>;
+
+/// Of each commit.
+const OF_COMMITS: [(&str, Invariant); 6] = [
+    ("references_come_first", references_come_first),
+    ("nothing_foreign_is_deleted", nothing_foreign_is_deleted),
+    ("deletions_are_guarded", deletions_are_guarded),
+    ("deleting_is_seen_first", deleting_is_seen_first),
+    ("nothing_in_use_is_deleted", nothing_in_use_is_deleted),
+    ("the_finalizer_goes_last", the_finalizer_goes_last),
+];
+
+/// Of the state after it.
+const OF_STATES: [(&str, StateInvariant); 3] = [
+    ("one_per_resource_name", one_per_resource_name),
+    ("all_that_exists_is_referenced", all_that_exists_is_referenced),
+    ("one_composite_per_claim", one_composite_per_claim),
+];
+
+impl Environment {
+    /// After each request to the API server. `request`: of a bridge, which it carried out.
+    pub(crate) fn watch_compositions(&self, request: Option<&Request>) {
+        let wrong: Vec<String> = {
+            let mut checker = self.compositions.lock();
+            let Some(checker) = checker.as_mut() else { return };
+            let state = self.kube.state();
+            let from = checker.commits;
+            checker.commits = state.history.len();
+            let commits = &state.history[from..];
+            let concerns = |commit: &Commit| {
+                let (plural, group) = &commit.resource;
+                group == GROUP || COMPOSED.contains(&(plural.as_str(), group.as_str()))
+            };
+            let mut wrong = Vec::new();
+            for commit in commits.iter().filter(|commit| concerns(commit)) {
+                let written = Written {
+                    state: &state,
+                    commit,
+                    request: request.filter(|request| made(request, commit)),
+                };
+                for (name, invariant) in OF_COMMITS {
+                    wrong.extend(invariant(&written).map(|why| format!("{name}: {why}")));
+                }
+            }
+            if commits.iter().any(concerns) {
+                for (name, invariant) in OF_STATES {
+                    wrong.extend(invariant(&state).map(|why| format!("{name}: {why}")));
+                }
+            }
+            wrong
+        };
+        for violation in wrong {
+            self.blame(violation);
+        }
+    }
+}
+
+/// Whether the request made the commit: others may have come since the last look.
+fn made(request: &Request, commit: &Commit) -> bool {
+    let name = text(&commit.new, "/metadata/name");
+    request.writes()
+        && request.resource == commit.resource.0
+        && (request.name.is_empty() || request.name == name)
+        && request.namespace == text(&commit.new, "/metadata/namespace")
+}
+
+fn about(object: &Value) -> String {
+    format!("{} {}", text(object, "/kind"), text(object, "/metadata/name"))
+}
+
+/// A composed object comes into being only once its composite resource lists it.
+fn references_come_first(written: &Written) -> Option<String> {
+    let commit = written.commit;
+    let owner = controller(&commit.new).filter(|owner| is_composite_kind(owner))?;
+    if commit.happened != EventKind::Added {
+        return None;
+    }
+    let what = about(&commit.new);
+    match state::composite(written.state, owner["uid"].as_str()?) {
+        None => Some(format!(
+            "{what} was created for a composite resource that is gone"
+        )),
+        Some(composite) if !lists(composite, &commit.new) => {
+            Some(format!("{what} was created and is in no references"))
+        }
+        Some(_) => None,
+    }
+}
+
+/// The deletion that a bridge asked for, if this is one.
+fn deleted<'a>(written: &'a Written) -> Option<(&'a Request, &'a Value)> {
+    let request = written.request.filter(|request| request.verb == "delete")?;
+    Some((request, &written.commit.old))
+}
+
+/// A bridge deletes what a composite resource or a claim of its kinds owns, and nothing else.
+fn nothing_foreign_is_deleted(written: &Written) -> Option<String> {
+    let (_, object) = deleted(written)?;
+    if written.commit.resource.1 == GROUP {
+        // Of a claim that is being deleted.
+        return text(object, "/spec/claimRef/name")
+            .is_empty()
+            .then(|| format!("{} has no claim, and was deleted", about(object)));
+    }
+    // Its own, by which it tries the guard.
+    if text(object, "/metadata/labels/crossplane.io~1composite").is_empty()
+        && text(object, "/metadata/name").starts_with("crossbridge-")
+    {
+        return None;
+    }
+    let owned = controller(object).is_some_and(is_composite_kind);
+    (!owned).then(|| format!("{} belongs to another owner, and was deleted", about(object)))
+}
+
+/// No deletion could hit a successor.
+fn deletions_are_guarded(written: &Written) -> Option<String> {
+    let (request, object) = deleted(written)?;
+    (!request.names_uid).then(|| format!("{} was deleted without its uid", about(object)))
+}
+
+/// A composite resource says that it is being deleted before anything goes.
+fn deleting_is_seen_first(written: &Written) -> Option<String> {
+    let (_, object) = deleted(written)?;
+    let owner = controller(object).filter(|owner| is_composite_kind(owner))?;
+    let composite = state::composite(written.state, owner["uid"].as_str()?)?;
+    let seen = condition(composite, "Ready");
+    (is_deleting(composite) && seen != ("False", "Deleting")).then(|| {
+        format!(
+            "{} was deleted while its composite resource says {seen:?}",
+            about(object)
+        )
+    })
+}
+
+/// A bridge asks for no deletion of what a usage protects.
+fn nothing_in_use_is_deleted(written: &Written) -> Option<String> {
+    let (_, object) = deleted(written)?;
+    let in_use = object["metadata"]["labels"]["crossplane.io/in-use"] == "true"
+        && !text(object, "/metadata/name").starts_with("crossbridge-");
+    in_use.then(|| format!("{} is in use, and was deleted", about(object)))
+}
+
+/// A composite resource goes after all that it composed.
+fn the_finalizer_goes_last(written: &Written) -> Option<String> {
+    let commit = written.commit;
+    if commit.happened != EventKind::Deleted || commit.resource.1 != GROUP {
+        return None;
+    }
+    let uid = text(&commit.new, "/metadata/uid");
+    let left = state::composed(written.state).find(|(_, owner)| *owner == uid);
+    left.map(|(left, _)| format!("{} is gone, and {} is left", about(&commit.new), about(left)))
+}
+
+/// Of two objects under one composition resource name one is being deleted.
+fn one_per_resource_name(state: &ClusterState) -> Option<String> {
+    let mut seen = BTreeMap::new();
+    state::composed(state)
+        .filter(|(object, _)| !is_deleting(object))
+        .find_map(|(object, owner)| {
+            let name = resource_name(object);
+            let former = seen.insert((owner, text(object, "/kind"), name), object)?;
+            Some(format!("{} and {} are both {name}", about(former), about(object)))
+        })
+}
+
+/// Whatever a composite resource controls is in its references: nothing is lost.
+fn all_that_exists_is_referenced(state: &ClusterState) -> Option<String> {
+    state::composed(state).find_map(|(object, owner)| {
+        let composite = state::composite(state, owner)?;
+        (!lists(composite, object)).then(|| format!("{} is in no references", about(object)))
+    })
+}
+
+/// No claim has two composite resources.
+fn one_composite_per_claim(state: &ClusterState) -> Option<String> {
+    let mut seen = BTreeMap::new();
+    state::composites(state).find_map(|composite| {
+        let claim = text(composite, "/spec/claimRef/name");
+        let noted = text(composite, "/metadata/annotations/crossbridge.dev~1claim");
+        if claim.is_empty() || is_deleting(composite) {
+            return None;
+        }
+        let former = seen.insert((claim, noted), composite)?;
+        Some(format!(
+            "{} and {} have one claim",
+            about(former),
+            about(composite)
+        ))
+    })
+}

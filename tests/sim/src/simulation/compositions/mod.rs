@@ -1,0 +1,13 @@
+//! Compositions in virtual time: a kind of seed of its own, in which a composition function stands beside the plugin.
+
+mod invariants;
+mod manifests;
+mod plan;
+mod run;
+mod state;
+mod steps;
+mod trouble;
+mod user;
+
+pub(crate) use self::invariants::CompositionChecker;
+pub use self::run::run;

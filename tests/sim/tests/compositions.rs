@@ -1,0 +1,52 @@
+//! Seeds with compositions: one repeats itself, those that once failed hold, and so do some more.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::thread;
+
+use bridge_sim::simulation::{known_composition_seeds, run_compositions};
+
+/// More seeds are run by `cargo xtask sim --compositions`.
+const SEEDS: u64 = 60;
+const THREADS: u64 = 2;
+
+#[test]
+fn the_same_seed_is_the_same_schedule() {
+    for seed in [3, 24] {
+        let (first, second) = (run_compositions(seed, true), run_compositions(seed, true));
+        assert!(first.journal.len() > 20, "{first:?}");
+        for (one, other) in first.journal.iter().zip(&second.journal) {
+            assert_eq!(one, other, "seed {seed}");
+        }
+        assert_eq!(first, second);
+    }
+}
+
+#[test]
+fn known_seeds_break_no_invariant() {
+    let all: Vec<u64> = known_composition_seeds().into_iter().chain(0..SEEDS).collect();
+    let failed: Vec<String> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let own = (thread..).step_by(THREADS as usize);
+                let all = &all;
+                let seeds = own.map_while(move |at| all.get(usize::try_from(at).unwrap()).copied());
+                scope.spawn(move || {
+                    let reports = seeds.map(|seed| run_compositions(seed, false));
+                    reports
+                        .filter(|report| !report.violations.is_empty())
+                        .map(|report| format!("seed {}: {:?}", report.seed, report.violations))
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert!(
+        failed.is_empty(),
+        "{}\nreplay one with `cargo xtask sim --compositions --replay SEED`",
+        failed.join("\n")
+    );
+}
