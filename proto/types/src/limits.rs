@@ -42,6 +42,9 @@ pub const LARGE_ANSWER: usize = 256 << 10;
 /// Large answers of one plugin that the bridge receives and parses at once, of observations and likewise of all other calls: the others wait.
 pub const LARGE_ANSWERS: usize = 4;
 
+/// Observations that are kept in memory from one reconcile to the next, of all objects of one plugin together, in bytes as they lie there.
+pub const KEPT_OBSERVATIONS: usize = 128 << 20;
+
 /// Fields of one answer, those of messages within it included: each message takes many times the room that it has on the wire.
 pub const FIELDS: usize = 32 << 10;
 
@@ -113,6 +116,10 @@ pub const ALL: &[Row] = &[
     Row {
         what: "observations of about 512 KiB in memory that reconciles of a plugin hold at once",
         limit: "4; others wait before they are made, and one that was not known to be so large is made again; one plugin's are parsed and compared one at a time",
+    },
+    Row {
+        what: "observations of a plugin that are kept in memory from one reconcile to the next",
+        limit: "about 64 KiB each and 128 MiB together; what is not kept is observed again where it is needed",
     },
     Row {
         what: "kinds of a plugin",

@@ -57,6 +57,12 @@ pub trait External: Send + Sync {
         Permit::unlimited()
     }
 
+    /// Room to keep an observation of so many bytes in memory until the next reconcile of its object, for as long as the permit is held; `None`: all
+    /// objects of the plugin together keep as much as they may.
+    fn try_keep(&self, _bytes: usize) -> Option<Permit> {
+        Some(Permit::unlimited())
+    }
+
     /// Computes with a large answer, which takes long: one at a time for all objects of a plugin, so that it takes no more than one core, and beside the
     /// other tasks.
     async fn compute(&self, work: &mut (dyn FnMut() + Send)) {

@@ -37,6 +37,8 @@ use crate::{
     status,
 };
 
+const KIB: usize = 1 << 10;
+
 /// A plugin, as many tasks share it: the bridge calls it through [`External`]. Clones are the same plugin.
 #[derive(Clone)]
 pub struct Plugin {
@@ -51,6 +53,8 @@ pub struct Plugin {
     large_outcomes: LargeAnswers,
     /// One for each large answer that a reconcile may hold to its end.
     room: Arc<Semaphore>,
+    /// One for each KiB of observations that are kept from one reconcile to the next.
+    kept: Arc<Semaphore>,
     /// One: so many cores compute with its large answers.
     core: Arc<Semaphore>,
 }
@@ -89,6 +93,7 @@ impl Plugin {
             large_observations: LargeAnswers::new(limits::LARGE_ANSWERS, limits::LARGE_ANSWER),
             large_outcomes: LargeAnswers::new(limits::LARGE_ANSWERS, limits::LARGE_ANSWER),
             room: Arc::new(Semaphore::new(limits::LARGE_ANSWERS)),
+            kept: Arc::new(Semaphore::new(limits::KEPT_OBSERVATIONS / KIB)),
             core: Arc::new(Semaphore::new(1)),
         };
         let supervision = Supervision {
@@ -295,6 +300,12 @@ impl External for Plugin {
 
     async fn acquire_room(&self) -> Permit {
         one_of(&self.room).await
+    }
+
+    fn try_keep(&self, bytes: usize) -> Option<Permit> {
+        let kib = u32::try_from(bytes.div_ceil(KIB)).ok()?;
+        let kept = Arc::clone(&self.kept).try_acquire_many_owned(kib);
+        kept.ok().map(Permit::holding)
     }
 
     async fn compute(&self, work: &mut (dyn FnMut() + Send)) {

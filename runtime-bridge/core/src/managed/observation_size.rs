@@ -46,9 +46,14 @@ pub fn drop_large_observation(answer: &mut Answer) -> bool {
 
 /// Whether an observation takes at most so many bytes.
 pub(super) fn weighs_at_most(observation: &Observation, bytes: usize) -> bool {
-    let mut room = Room(bytes);
+    weight(observation, bytes).is_some()
+}
+
+/// The bytes that an observation takes; `None`: more than so many.
+pub(super) fn weight(observation: &Observation, most: usize) -> Option<usize> {
+    let mut room = Room(most);
     let documents = [Some(&observation.parameters), observation.status.as_ref()];
-    documents
+    let fits = documents
         .into_iter()
         .flatten()
         .all(|document| room.takes_fields(document))
@@ -56,7 +61,8 @@ pub(super) fn weighs_at_most(observation: &Observation, bytes: usize) -> bool {
             let mut values = [&diff.desired, &diff.observed].into_iter().flatten();
             room.takes(size_of::<FieldDiff>() + diff.path.len())
                 && values.all(|value| room.takes_value(value))
-        })
+        });
+    fits.then_some(most - room.0)
 }
 
 /// The bytes that are left.
@@ -111,6 +117,11 @@ mod tests {
         assert!(!is_small(&observation(&json!({"a": "x".repeat(KEPT)}))));
         // Two bytes each as text.
         assert!(!is_small(&observation(&json!({"a": vec![0; 2000]}))));
+        assert_eq!(
+            weight(&observation(&json!({"key": "value"})), KEPT),
+            Some("keyvalue".len() + 48)
+        );
+        assert_eq!(weight(&observation(&json!({"key": "value"})), 10), None);
         let mut of_status = observation(&json!({}));
         of_status.status = observation(&json!({"a": "x".repeat(KEPT)})).parameters.into();
         assert!(!is_small(&of_status));

@@ -12,7 +12,7 @@ use super::{
     diff,
     intervals::{next_observation, poll_interval},
     last_observation::{LastObservation, ObservedState},
-    observation_size::{KEPT, weighs_at_most},
+    observation_size::{KEPT, weight},
     reconcile_inputs::ReconcileInputs,
     reconcile_memory::ReconcileMemory,
     record::Stored,
@@ -108,11 +108,16 @@ impl ReconcileMemory {
     /// A large observation is kept neither beyond the reconcile, as there is one for each object, nor beyond the call that was decided from it, whose
     /// answer may be long in being persisted: whoever needs it observes again.
     pub fn shed(&mut self) {
-        let is_large = match self.observed.last_state() {
-            Some(ObservedState::Exists(observation)) => !weighs_at_most(observation, KEPT),
-            Some(ObservedState::Absent(_)) | None => false,
+        self.shed_unless(|_| true);
+    }
+
+    /// Likewise, and one that is not large is kept only where there is room for so many bytes.
+    pub fn shed_unless(&mut self, may_keep: impl FnOnce(usize) -> bool) {
+        let is_kept = match self.observed.last_state() {
+            Some(ObservedState::Exists(observation)) => weight(observation, KEPT).is_some_and(may_keep),
+            Some(ObservedState::Absent(_)) | None => may_keep(0),
         };
-        if is_large {
+        if !is_kept {
             self.observed.forget_last();
         }
     }

@@ -116,6 +116,7 @@ impl Reconcile for QueuedReconciler {
         of.shared.stopped.store(true, Ordering::SeqCst);
         of.shared.counts.end();
         of.awaited_permits.forget_all();
+        of.kept_observations.forget_all();
         let uids = of.memories.uids();
         let mut claims = of.shared.claims.lock();
         for uid in &uids {

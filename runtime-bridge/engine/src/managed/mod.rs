@@ -9,6 +9,7 @@ mod counts;
 mod desired_state;
 mod digest;
 pub mod failpoint;
+mod kept_observations;
 mod metrics;
 mod pass;
 mod permit;

@@ -49,7 +49,9 @@ pub(super) async fn run(
         let next = of.drive(&first, &mut memory, &mut held, &mut views).await;
         of.awaited_permits.give_back(first.uid());
         of.count(&first, &before, &memory, &mut views);
-        memory.shed();
+        let may_keep = |bytes| of.kept_observations.keep(first.uid(), bytes, &*of.external);
+        // Of an object that is gone nothing is kept.
+        memory.shed_unless(|bytes| of.newest(&first).is_some() && may_keep(bytes));
         // Now others may hold what this one no longer does.
         drop(held);
         of.publish_pending_details(&first, &mut memory).await;
@@ -352,6 +354,7 @@ impl ManagedReconciler {
         self.shared.connection_secrets.forget(uid);
         self.awaited_permits.forget(uid);
         self.large_answers.forget(uid);
+        self.kept_observations.forget(uid);
     }
 }
 

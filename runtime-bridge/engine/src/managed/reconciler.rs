@@ -19,6 +19,7 @@ use super::{
     config_source::ConfigSource,
     counts::Counts,
     digest::Digester,
+    kept_observations::KeptObservations,
     metrics::{Gvk, ManagedMetrics},
     permits::LargeAnswers,
     suspensions::Suspensions,
@@ -180,6 +181,7 @@ pub struct ManagedReconciler {
     pub(super) memories: Memories<ReconcileMemory>,
     pub(super) awaited_permits: Arc<AwaitedPermits>,
     pub(super) large_answers: LargeAnswers,
+    pub(super) kept_observations: KeptObservations,
 }
 
 impl ManagedReconciler {
@@ -204,6 +206,7 @@ impl ManagedReconciler {
             memories: Memories::default(),
             awaited_permits: Arc::default(),
             large_answers: LargeAnswers::default(),
+            kept_observations: KeptObservations::default(),
         })
     }
 
@@ -222,6 +225,7 @@ impl ManagedReconciler {
         self.shared.connection_secrets.forget(uid);
         self.awaited_permits.forget(uid);
         self.large_answers.forget(uid);
+        self.kept_observations.forget(uid);
     }
 
     /// Objects of one config share its fate: a dead account keeps no other waiting.
