@@ -93,7 +93,8 @@ impl Journal {
         for part in text.split_inclusive(|c: char| !is_word(c)) {
             let word = part.trim_end_matches(|c: char| !is_word(c));
             let random = word.len() == 36 && word.matches('-').count() == 4 && !word.starts_with("00000000-");
-            let question = word.len() == 8 && word.chars().all(|c| c.is_ascii_hexdigit());
+            // Of questions, and of the names of events.
+            let question = matches!(word.len(), 8 | 16) && word.chars().all(|c| c.is_ascii_hexdigit());
             if random || question {
                 clean.push('*');
                 clean.push_str(&part[word.len()..]);

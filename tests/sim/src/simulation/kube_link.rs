@@ -10,6 +10,7 @@ use fake_kube::fault::{Chaos, Outcome, Request, RequestOutcome, Telling};
 use super::{
     coverage::{KillPoint, WatchFault},
     environment::{Environment, Process, Side},
+    journal::Journal,
 };
 
 /// The way of one bridge's process to the API server.
@@ -116,7 +117,7 @@ impl Chaos for KubeLink {
         if fate.outcome != Outcome::Serve {
             self.environment
                 .log
-                .note(|| format!("api: {request}: {:?}", fate.outcome));
+                .note(|| Journal::without_chance(&format!("api: {request}: {:?}", fate.outcome)));
         }
         fate
     }

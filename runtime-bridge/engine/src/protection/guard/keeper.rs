@@ -294,6 +294,8 @@ impl Keeper {
         };
         if let Err(error) = self.trial.remove(&self.writer).await {
             tracing::warn!(%error, "failed to remove the ConfigMap of the trial, will retry");
+        }
+        if self.trial.is_left() {
             inspect = INSPECT_UNWATCHED;
         }
         let inspect = Instant::now() + inspect;

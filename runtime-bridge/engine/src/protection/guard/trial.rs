@@ -1,6 +1,6 @@
 //! The trial in the cluster: a deletion that deletes nothing, of an object that is there for it alone.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bridge_core::{
     composite::names::IN_USE,
@@ -8,12 +8,16 @@ use bridge_core::{
     watch_plan::GroupKind,
 };
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::{
     api_error::ApiError,
     object::{ApiType, Key, Object},
     write::{Deletion, Merge, Propagation, Writer},
 };
+
+/// A create without an answer lands within this time, or not at all: as of what is composed.
+const LATE_CREATE: Duration = Duration::from_mins(2);
 
 /// Its object is created for a trial, and removed when the trial has proved the guard.
 pub(super) struct TrialObject {
@@ -22,6 +26,8 @@ pub(super) struct TrialObject {
     namespace: String,
     /// It is there, or may be.
     left: bool,
+    /// When a create of it had no good answer: it may come yet.
+    lost_create: Option<Instant>,
 }
 
 impl TrialObject {
@@ -38,6 +44,7 @@ impl TrialObject {
             api,
             namespace: namespace.to_owned(),
             left: false,
+            lost_create: None,
         }
     }
 
@@ -62,9 +69,13 @@ impl TrialObject {
             Err(ApiError::NotFound(_)) => {
                 self.left = true;
                 let namespace = Some(self.namespace.as_str());
-                return writer
+                let created = writer
                     .create_document(&self.api, namespace, &trial_object())
                     .await;
+                if created.is_err() {
+                    self.lost_create = Some(Instant::now());
+                }
+                return created;
             }
             found => found?,
         };
@@ -73,6 +84,11 @@ impl TrialObject {
             return Ok(object);
         }
         self.label(writer, &object, json!("true")).await
+    }
+
+    /// Whether it is there, or may be, and is to be removed.
+    pub(super) fn is_left(&self) -> bool {
+        self.left
     }
 
     /// Removes it, if it is there: without its label nothing refuses that.
@@ -93,7 +109,7 @@ impl TrialObject {
                 writer.delete(&self.api, &self.key, deletion).await?;
             }
         }
-        self.left = false;
+        self.left = self.lost_create.is_some_and(|at| at.elapsed() < LATE_CREATE);
         Ok(())
     }
 
