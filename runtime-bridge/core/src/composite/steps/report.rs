@@ -109,7 +109,7 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
         let object = of.object(id).filter(|object| !object.is_deleting())?;
         Some(of.memory.failed_deletions.get(object.uid())?.retry_at)
     });
-    let retry = earliest(retries.chain(deletions)).map(|at| at.max(of.snapshot.now));
+    let retry = earliest(retries.chain(deletions));
     let reads = of.memory.failed_reads.values().map(|until| Some(*until));
     let reads = earliest(reads);
     // Nothing tells when its kind is served, or what becomes of objects that are not watched.
@@ -122,25 +122,25 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
             .any(|seen| matches!(seen, ObjectState::KindGone | ObjectState::Unknown(_)));
     let unwatched = is_unwatched.then(|| of.snapshot.now + LOOK_AGAIN);
     let unconfirmed = of.plan.iter().flat_map(|plan| &plan.unconfirmed);
-    let confirm = earliest(unconfirmed.map(|(id, _)| rules::creates_end(of.snapshot, of.memory, id)));
+    let unread = unconfirmed.filter(|(id, _)| !of.memory.holds_read(id, of.snapshot.now));
+    let confirm = earliest(unread.map(|(id, _)| rules::creates_end(of.snapshot, of.memory, id)));
     let rejected = of.memory.rejected_status.as_ref();
-    let rejected = rejected
-        .and_then(|rejected| rejected.retry_at)
-        .map(|at| at.max(of.snapshot.now));
+    let rejected = rejected.and_then(|rejected| rejected.retry_at);
     let publication = connection::due(of).and_then(Result::err);
     let is_reserved = missing(of).any(|(_, resource)| rules::reserved_by(of.snapshot, resource).is_some());
     // Nothing refers to who has the name.
     let reserved = is_reserved.then(|| of.snapshot.now + LOOK_AGAIN);
-    until(earliest([
-        due(of),
-        retry,
-        confirm,
-        reads,
-        unwatched,
-        rejected,
-        publication,
-        reserved,
-    ]))
+    // The steps before have left alone what was due by now: something else holds it back, and to come back at once would be to do so for ever.
+    let held_back = |at: Timestamp| {
+        if at > of.snapshot.now {
+            at
+        } else {
+            of.snapshot.now + LOOK_AGAIN
+        }
+    };
+    let all = [retry, confirm, reads, unwatched, rejected, publication, reserved];
+    let later = all.map(|at| at.map(held_back));
+    until(earliest(later.into_iter().chain([due(of)])))
 }
 
 /// The object of its name, or another one of its external name, is still being deleted: which, and since when.
@@ -334,3 +334,7 @@ fn waits_for_more(of: &Context) -> bool {
             .progress_since
             .is_some_and(|since| of.snapshot.now < since + settings.progress)
 }
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;
