@@ -79,7 +79,9 @@ fn each_fault_is_counted_where_it_belongs() {
         // It exists before its reference does, or without one.
         (changed("1", |life| life.created = 1), [0, 1, 0, 0]),
         (
-            changed("xr", |life| drop(life.referred.remove("Usage u"))),
+            changed("xr", |life| {
+                life.referred.remove("Usage u");
+            }),
             [0, 1, 0, 0],
         ),
         (changed("xr", |life| life.gone = Some(23)), [0, 1, 0, 0]),
