@@ -3,16 +3,16 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use bridge_core::function::{Health, Standing, package_status};
-use bridge_engine::{engine::Engine, lease::Leadership, object::Object};
+use bridge_engine::{api_error::ApiError, engine::Engine, lease::Leadership, object::Object};
 use bridge_function::{Client, FunctionState};
 use serde_json::Value;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::endpoints::EndpointSources;
 
 /// How often it is looked how functions fare. What has not changed is not written.
 const LOOK: Duration = Duration::from_secs(5);
-/// What could not be written is tried again after this: the rights may be lacking, and are not asked for again and again.
+/// What could not be written is tried again after this: rights may be lacking, or a policy forbids it.
 const AGAIN: Duration = Duration::from_mins(1);
 
 /// Writes the status of each `Function` that no package manager looks after, while this process leads and as long as it is polled.
@@ -22,6 +22,7 @@ pub async fn report_functions(
     client: &Client,
     leadership: &Leadership,
 ) {
+    let mut held: BTreeMap<String, Instant> = BTreeMap::new();
     let mut look = interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -41,6 +42,12 @@ pub async fn report_functions(
             let Some(state) = states.get(function.name()) else {
                 continue;
             };
+            if held
+                .get(function.name())
+                .is_some_and(|until| Instant::now() < *until)
+            {
+                continue;
+            }
             let standing = standing(state);
             let Some(status) =
                 package_status(&function.to_value(), &revisions, &standing, engine.clock.now())
@@ -49,10 +56,14 @@ pub async fn report_functions(
             };
             let mut reported = Object::clone(&function);
             reported.set_status(&Value::Object(status));
-            if let Err(error) = engine.writer.put_status(&reported).await {
-                tracing::warn!(function = function.name(), %error, "cannot write how functions fare, will retry");
-                look.reset_after(AGAIN);
-                break;
+            match engine.writer.put_status(&reported).await {
+                Ok(_) => drop(held.remove(function.name())),
+                // A newer version is on its way.
+                Err(ApiError::Conflict(_)) => {}
+                Err(error) => {
+                    tracing::warn!(function = function.name(), %error, "cannot write how a function fares, will retry");
+                    held.insert(function.name().to_owned(), Instant::now() + AGAIN);
+                }
             }
         }
     }

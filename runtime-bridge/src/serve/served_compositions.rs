@@ -126,11 +126,13 @@ impl<'a> ServedCompositions<'a> {
                 }
             }
         };
-        join(
-            follow,
-            report_functions(engine, &sources, &compositions.client, leadership),
-        )
-        .await;
+        let report = async {
+            // Beside Crossplane they are its package manager's.
+            if compositions.unless_crossplane_in.is_some() {
+                report_functions(engine, &sources, &compositions.client, leadership).await;
+            }
+        };
+        join(follow, report).await;
     }
 
     /// Begins nothing more, and waits for what was begun, but not longer than `limit`. Answers how many reconciles have not ended.

@@ -131,7 +131,12 @@ fn run_seeds(args: &Args) -> ExitCode {
         "seconds": begun.elapsed().as_secs(),
     });
     if let Some(folder) = &args.out {
-        let file = folder.join("simulation.json");
+        let name = if args.compositions {
+            "simulation-compositions.json"
+        } else {
+            "simulation.json"
+        };
+        let file = folder.join(name);
         if let Err(error) = fs::write(&file, result.to_string()) {
             eprintln!("cannot write {}: {error}", file.display());
             return ExitCode::FAILURE;

@@ -180,7 +180,7 @@ impl<M: Machine, O: Clone> Driver<M, O> {
     }
 
     fn follow(
-        &self,
+        &mut self,
         memory: &M::Memory,
         moment: &Moment,
         object: O,
@@ -196,6 +196,7 @@ impl<M: Machine, O: Clone> Driver<M, O> {
             Decision::Act(action) => action,
         };
         let requirements = M::requirements(memory, &action);
+        self.permit &= requirements.permit;
         let action = Undertaking {
             object,
             snapshot,

@@ -1,5 +1,7 @@
 //! What the status of a `Function` says of it, where no package manager does.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -8,6 +10,10 @@ use crate::{
     composite::{ConditionStamp, stored_conditions},
     reasons::FunctionReason,
 };
+
+const INSTALLED: &str = "Installed";
+const HEALTHY: &str = "Healthy";
+const UNKNOWN: &str = "Unknown";
 
 /// How a function fares.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +35,8 @@ pub enum Health {
     Silent(String),
 }
 
-/// The status of a `Function` as it is to be; `None`: it is so, or a package manager writes it, as the function has a revision.
+/// The status of a `Function` as it is to be; `None`: it is so, or a package manager writes it: the function has a revision, or a status that the
+/// bridge does not write.
 pub fn status(
     function: &Value,
     revisions: &[Value],
@@ -45,12 +52,19 @@ pub fn status(
     }
     let before = function.get("status").unwrap_or(&Value::Null);
     let known = stored_conditions(before);
+    if is_of_a_package_manager(before, &known) {
+        return None;
+    }
     let mut conditions = known.clone();
     let stamp = ConditionStamp {
         generation: function["metadata"]["generation"].as_i64().unwrap_or_default(),
         now,
     };
     for (type_, value, reason, message) in conditions_of(standing) {
+        // Another process may have called it: what it found is not taken back.
+        if value == UNKNOWN && known.contains_key(type_) {
+            continue;
+        }
         stamp.set(&mut conditions, type_, value, reason.as_str(), message, true);
     }
     if conditions == known {
@@ -61,30 +75,35 @@ pub fn status(
     Some(status)
 }
 
+/// A package that cannot be fetched has no revision, and conditions that say why.
+fn is_of_a_package_manager(status: &Value, known: &BTreeMap<String, Value>) -> bool {
+    let is_ours = |condition: &Value| {
+        let reason = condition["reason"].as_str().unwrap_or_default();
+        FunctionReason::ALL.iter().any(|ours| ours.as_str() == reason)
+    };
+    let mut conditions = [INSTALLED, HEALTHY].iter().filter_map(|type_| known.get(*type_));
+    !status["currentRevision"].is_null() || conditions.any(|condition| !is_ours(condition))
+}
+
 fn conditions_of(standing: &Standing) -> [(&'static str, &'static str, FunctionReason, &str); 2] {
     let installed = match &standing.endpoint {
-        Ok(()) => ("Installed", "True", FunctionReason::ActivePackageRevision, ""),
+        Ok(()) => (INSTALLED, "True", FunctionReason::ActivePackageRevision, ""),
         Err(why) => (
-            "Installed",
+            INSTALLED,
             "False",
             FunctionReason::InactivePackageRevision,
             why.as_str(),
         ),
     };
     let healthy = match &standing.health {
-        Health::Answers => ("Healthy", "True", FunctionReason::HealthyPackageRevision, ""),
+        Health::Answers => (HEALTHY, "True", FunctionReason::HealthyPackageRevision, ""),
         Health::Silent(why) => (
-            "Healthy",
+            HEALTHY,
             "False",
             FunctionReason::UnhealthyPackageRevision,
             why.as_str(),
         ),
-        Health::Unknown => (
-            "Healthy",
-            "Unknown",
-            FunctionReason::UnknownPackageRevisionHealth,
-            "",
-        ),
+        Health::Unknown => (HEALTHY, UNKNOWN, FunctionReason::UnknownPackageRevisionHealth, ""),
     };
     [installed, healthy]
 }
@@ -132,6 +151,17 @@ mod tests {
     }
 
     #[test]
+    fn what_another_process_found_is_not_taken_back() {
+        let found = status(&function(&Value::Null), &[], &answers(), at(0)).unwrap();
+        let unknown = Standing {
+            health: Health::Unknown,
+            ..answers()
+        };
+        let function = function(&Value::Object(found));
+        assert_eq!(status(&function, &[], &unknown, at(60)), None);
+    }
+
+    #[test]
     fn what_is_wrong_is_said() {
         let conditions = |standing: &Standing| {
             let status = status(&function(&Value::Null), &[], standing, at(0)).unwrap();
@@ -173,5 +203,15 @@ mod tests {
         let function = function(&Value::Null);
         assert_eq!(status(&function, &[revision], &answers(), at(0)), None);
         assert!(status(&function, &[of_another], &answers(), at(0)).is_some());
+        for theirs in [
+            json!({"conditions": [{"type": "Installed", "status": "False", "reason": "UnpackingPackage"}]}),
+            json!({"currentRevision": "f-1"}),
+        ] {
+            assert_eq!(
+                status(&self::function(&theirs), &[], &answers(), at(0)),
+                None,
+                "{theirs}"
+            );
+        }
     }
 }

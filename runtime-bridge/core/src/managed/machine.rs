@@ -132,7 +132,8 @@ impl Machine for ManagedMachine {
     }
 
     fn ends_permit(action: &Action) -> bool {
-        matches!(action, Action::Observe(_) | Action::Call(_))
+        // That of an observation is kept for what follows from it: who gave it back, and got none again while others wait, would observe in vain.
+        matches!(action, Action::Call(_))
     }
 
     fn changes_nothing(action: &Action) -> bool {

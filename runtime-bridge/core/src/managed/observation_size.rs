@@ -21,8 +21,8 @@ pub fn is_large(observation: &Observation) -> bool {
 }
 
 /// Takes a large observation out of the answer of a call, which is held until it is persisted, however long that takes: the observation would save a
-/// read, and is made again instead. Its warnings stay, and of its connection details those that the answer does not have and one Secret can hold
-/// beside them. Returns whether there was one.
+/// read, and is made again instead. Its warnings stay, and its connection details, which count before the answer's of the same key, as far as one Secret
+/// can hold them beside the answer's others. Returns whether there was one.
 pub fn drop_large_observation(answer: &mut Answer) -> bool {
     let Ok(outcome) = answer else { return false };
     let OutcomeResult::Completed(completed) = &mut outcome.result else {
@@ -34,9 +34,10 @@ pub fn drop_large_observation(answer: &mut Answer) -> bool {
     let details = &mut outcome.connection_details.0;
     let mut bytes: usize = details.iter().map(|(key, value)| key.len() + value.len()).sum();
     for (key, value) in observation.connection_details.0 {
-        let more = key.len() + value.len();
-        if !details.contains_key(&key) && bytes + more <= limits::CONNECTION_DETAILS {
-            bytes += more;
+        let former = details.get(&key).map_or(0, |former| key.len() + former.len());
+        let then = bytes - former + key.len() + value.len();
+        if then <= limits::CONNECTION_DETAILS {
+            bytes = then;
             details.insert(key, value);
         }
     }
@@ -189,7 +190,7 @@ mod tests {
         let mut answer = Ok(completed(given_once, large));
         assert!(drop_large_observation(&mut answer));
         let outcome = answer.unwrap();
-        let kept = details(&[("a", 20), ("b", 10), ("d", limits::CONNECTION_DETAILS / 2)]);
+        let kept = details(&[("a", 20), ("b", 20), ("d", limits::CONNECTION_DETAILS / 2)]);
         assert_eq!(outcome.connection_details, kept);
         assert_eq!(
             outcome.warnings,

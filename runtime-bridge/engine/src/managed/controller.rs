@@ -25,6 +25,9 @@ use crate::{
 /// An object whose former pass still persists an answer gets its turn after this.
 const STILL_BUSY: Duration = Duration::from_secs(1);
 
+/// Of an object whose status cannot be read it is said again after this: events are not kept for ever.
+const SAY_AGAIN: Duration = Duration::from_mins(30);
+
 /// Calls that an honest pass may make, one after the other: look, change, look again, and one to spare.
 const CALLS: u32 = 4;
 
@@ -73,11 +76,6 @@ impl Reconcile for QueuedReconciler {
             of.forget_key(key, None);
             return Next::idle();
         };
-        if !object.has_readable_status() {
-            // An operation may stand there, and nothing is done before it is known.
-            report_unreadable_status(&of.shared.events, &object);
-            return Next::idle();
-        }
         let (memory, former) = of.memories.take(&object);
         if let Some(former) = former {
             of.forget_uid(&former, None);
@@ -87,6 +85,12 @@ impl Reconcile for QueuedReconciler {
             return still_busy();
         };
         let uid = object.uid().to_owned();
+        if !object.has_readable_status() {
+            // An operation may stand there, and nothing is done before it is known.
+            report_unreadable_status(&of.shared.events, &object);
+            of.awaited_permits.give_back(&uid);
+            return Next::at(of.shared.clock.now() + SAY_AGAIN, Priority::DriftPoll);
+        }
         let let_go = LetGoIfStopped(Arc::clone(of), uid.clone());
         // Boxed where it is made: it is large, and moved several times before it runs.
         let run = Box::pin(pass::run(Arc::clone(of), object, memory));

@@ -68,3 +68,22 @@ async fn a_large_answer_that_cannot_be_stored_holds_no_room() {
     stage.value("one", "Ready", "Available").await;
     until_all_room_is_free(&stage).await;
 }
+
+/// That of an update is decided from an observation, for which there was room.
+#[tokio::test]
+async fn a_large_observation_is_given_up_before_the_call_that_follows() {
+    let stage = RealHarness::new().await;
+    let process = stage.process().await;
+    let binding = a_policy_against(&stage, "told-once").await;
+    stage.create("one", json!({})).await;
+    stage.value("one", "Ready", "Available").await;
+    process.all_wait(2).await;
+    answer_large(&stage);
+    stage.outside.told.lock().0 = "told-once".to_owned();
+    let resized = json!({"spec": {"forProvider": {"size": 2}}});
+    stage.admin.patch(&stage.path("one"), &resized).await.unwrap();
+    not_stored(&stage, "one").await;
+    assert_eq!(stage.outside.things.lock()["one"]["size"], 2);
+    until_all_room_is_free(&stage).await;
+    stage.admin.delete(&binding).await.unwrap();
+}

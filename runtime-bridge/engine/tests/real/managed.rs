@@ -312,3 +312,33 @@ async fn a_foreign_connection_secret_does_not_delay_shutdown() {
     assert_eq!(left, 0, "what a look shows again keeps nobody");
     assert!(stage.outside.things.lock().contains_key("one"));
 }
+
+/// Else it would observe in vain, turn by turn, where an observation is not kept and others wait.
+#[tokio::test]
+async fn an_observation_keeps_its_permit_for_the_call_that_follows() {
+    let stage = RealHarness::new().await;
+    let _process = stage.process().await;
+    let calls = || stage.outside.calls.load(Ordering::SeqCst);
+    stage
+        .outside
+        .things
+        .lock()
+        .insert("one".to_owned(), json!({"size": 7}).as_object().cloned().unwrap());
+    let closed = stage.outside.observing.acquire_many(u32::MAX).await.unwrap();
+    stage.outside.observing.forget_permits(usize::MAX);
+    stage.create("one", json!({})).await;
+    until("it is being observed", || calls() == 1).await;
+    // All other permits are taken, and whoever is next waits already.
+    let rest = stage.outside.permits.available_permits();
+    let _taken = Arc::clone(&stage.outside.permits)
+        .acquire_many_owned(u32::try_from(rest).unwrap())
+        .await
+        .unwrap();
+    let permits = Arc::clone(&stage.outside.permits);
+    let waits = tokio::spawn(async move { permits.acquire_owned().await });
+    tokio::task::yield_now().await;
+    drop(closed);
+    until("it was updated", || calls() == 2).await;
+    assert_eq!(stage.outside.things.lock()["one"]["size"], 1);
+    let _next = within(waits).await.unwrap();
+}

@@ -136,7 +136,7 @@ async fn a_status_that_is_nested_too_deeply_is_left_as_it_is() {
         }
     })
     .await;
-    process.all_wait(0).await;
+    process.all_wait(1).await;
     let after: Stored = stage.admin.read(&path).await.unwrap();
     assert_eq!(after.status.get(), before.status.get());
     assert_eq!(stage.outside.calls.load(Ordering::SeqCst), calls, "nobody asked");

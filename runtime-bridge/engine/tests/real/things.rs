@@ -51,6 +51,8 @@ pub struct Outside {
     pub room: Arc<Semaphore>,
     /// Creations go on while this has a permit.
     pub open: Semaphore,
+    /// Likewise observations.
+    pub observing: Semaphore,
     /// What the plugin tells of a creation, beside what a look shows.
     pub told: Mutex<(String, Secrets)>,
     /// What an observation reports as status.
@@ -65,6 +67,7 @@ impl Outside {
             permits: Arc::new(Semaphore::new(permits)),
             room: Arc::new(Semaphore::new(1)),
             open: Semaphore::new(1),
+            observing: Semaphore::new(Semaphore::MAX_PERMITS),
             told: Mutex::default(),
             status: Mutex::default(),
         })
@@ -150,6 +153,7 @@ impl External for Outside {
         _: Timestamp,
     ) -> Result<ObserveResult, CallError> {
         self.called(PLACES);
+        let _observing = self.observing.acquire().await;
         Ok(match self.found(&target.external_name) {
             Some(found) => ObserveResult::Found(Box::new(found)),
             None => ObserveResult::Absent(Absent::default()),
@@ -176,7 +180,11 @@ impl External for Outside {
                 self.things
                     .lock()
                     .insert(name.clone(), call.desired.parameters.clone());
-                Ok(self.completed(name))
+                let provider_state = self.told.lock().0.clone();
+                Ok(Outcome {
+                    provider_state,
+                    ..self.completed(name)
+                })
             }
             Verb::Delete => {
                 self.things.lock().remove(name);

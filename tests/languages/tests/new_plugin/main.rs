@@ -58,6 +58,9 @@ const NOT_JUDGED_IF_SYNCHRONOUS: &[&str] = &[
     "Shelf operation/terminal-response-stable",
 ];
 
+/// Not of each run: the kit cannot cut every plugin that answers within microseconds, and says so then.
+const SELDOM_JUDGED: &str = "Shelf create/no-effect-after-cancellation";
+
 fn scratch() -> ScratchDir {
     ScratchDir::new("crossbridge-new-plugin-").expect("a folder")
 }
@@ -84,7 +87,9 @@ async fn conforms(author: Author, name: &str, is_asynchronous: bool, scratch: &P
     };
     let mut expected = [NOT_JUDGED, synchronous].concat();
     expected.sort_unstable();
-    assert_eq!(judged.skipped, expected);
+    let mut skipped = judged.skipped;
+    skipped.retain(|rule| rule != SELDOM_JUDGED);
+    assert_eq!(skipped, expected);
     plugin
 }
 

@@ -135,7 +135,7 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
         if at > of.snapshot.now {
             at
         } else {
-            of.snapshot.now + LOOK_AGAIN
+            of.snapshot.now + HELD_BACK
         }
     };
     let all = [retry, confirm, reads, unwatched, rejected, publication, reserved];
@@ -164,6 +164,9 @@ fn awaited(of: &Context, name: &str, resource: &ComposedResource) -> Option<Stri
         since(holder.since)
     ))
 }
+
+/// What is due, and held back by something else, is tried again after this.
+const HELD_BACK: Duration = Duration::from_secs(10);
 
 /// What is not watched is looked at again after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);

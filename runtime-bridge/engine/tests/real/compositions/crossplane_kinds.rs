@@ -343,7 +343,11 @@ fn shown() -> Vec<(&'static str, Value, &'static str)> {
             "NAME REVISION XR-KIND XR-APIVERSION AGE",
         ),
         ("envcfg", Value::Null, "NAME AGE"),
-        ("functions.pkg.crossplane.io", json!({}), "NAME PACKAGE AGE"),
+        (
+            "functions.pkg.crossplane.io",
+            json!({}),
+            "NAME INSTALLED HEALTHY PACKAGE AGE",
+        ),
         (
             "functionrevisions.pkg.crossplane.io",
             json!({}),

@@ -8,6 +8,7 @@ use std::{
 
 use crossbridge_proto::{Weight, v1alpha1 as wire};
 use crossbridge_types::{Kind, KindPage, ResourceType, limits};
+use futures::{StreamExt, stream};
 use prost::Message;
 use tonic::Code;
 
@@ -19,6 +20,9 @@ use crate::{
     suite::Suite,
     verdict::{Judgement, Stop, holds},
 };
+
+/// Kinds that a bridge asks for at once.
+const FETCHES: usize = 8;
 
 /// By then each of these is answered.
 const ANSWER_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
@@ -154,11 +158,21 @@ pub(crate) async fn discover(run_ctx: &RunContext) -> Result<Vec<Arc<Kind>>, Sto
     Ok(kinds)
 }
 
-/// What a bridge asks when it connects, asked one after the other.
+/// What a bridge asks when it connects, as many kinds at once as it does.
 async fn total(run_ctx: &RunContext) -> Result<Judgement, Stop> {
     let (begun, mut sum) = (Instant::now(), Weight::default());
-    for (resource_type, _) in all(run_ctx, 0).await?.kinds {
-        if let Ok(answer) = fetch(run_ctx, &resource_type).await {
+    let walk = all(run_ctx, 0).await?;
+    sum.bytes += walk.bytes;
+    let kinds: Vec<ResourceType> = walk
+        .kinds
+        .into_iter()
+        .map(|(resource_type, _)| resource_type)
+        .collect();
+    let mut answers = stream::iter(&kinds)
+        .map(|resource_type| fetch(run_ctx, resource_type))
+        .buffer_unordered(FETCHES);
+    while let Some(answer) = answers.next().await {
+        if let Ok(answer) = answer {
             let weight = Weight::of(&answer);
             sum.bytes += weight.bytes;
             sum.values += weight.values;
@@ -194,12 +208,15 @@ fn form(listed: &ResourceType, kind: Result<&Kind, String>) -> (Judgement, Judge
 struct Walk {
     kinds: Vec<(ResourceType, String)>,
     largest_page: usize,
+    /// Of the pages' messages.
+    bytes: usize,
 }
 
 async fn all(run_ctx: &RunContext, page_size: i32) -> Result<Walk, Stop> {
     let mut walk = Walk {
         kinds: Vec::new(),
         largest_page: 0,
+        bytes: 0,
     };
     let mut page_token = String::new();
     for _ in 0..MOST_PAGES {
@@ -212,6 +229,7 @@ async fn all(run_ctx: &RunContext, page_size: i32) -> Result<Walk, Stop> {
             .list_resource_kinds(request, options())
             .await
             .map_err(|status| Stop::blocked(format!("ListResourceKinds: {}", describe(&status))))?;
+        walk.bytes += response.encoded_len();
         let page = KindPage::try_from(response)
             .map_err(|violation| Stop::blocked(format!("ListResourceKinds: {violation}")))?;
         walk.largest_page = walk.largest_page.max(page.kinds.len());

@@ -9,7 +9,7 @@ use fake_kube::{
 use serde_json::Value;
 
 use super::{
-    manifests::GROUP,
+    manifests::{GROUP, Kind},
     state::{self, COMPOSED, condition, controller, is_composite_kind, is_deleting, lists},
     trouble::resource_name,
 };
@@ -34,12 +34,11 @@ type Invariant = fn(&Written) -> Option<String>;
 type StateInvariant = fn(&ClusterState) -> Option<String>;
 
 /// Of each commit.
-const OF_COMMITS: [(&str, Invariant); 6] = [
+const OF_COMMITS: [(&str, Invariant); 5] = [
     ("references_come_first", references_come_first),
     ("nothing_foreign_is_deleted", nothing_foreign_is_deleted),
     ("deletions_are_guarded", deletions_are_guarded),
     ("deleting_is_seen_first", deleting_is_seen_first),
-    ("nothing_in_use_is_deleted", nothing_in_use_is_deleted),
     ("the_finalizer_goes_last", the_finalizer_goes_last),
 ];
 
@@ -130,10 +129,15 @@ fn deleted<'a>(written: &'a Written) -> Option<(&'a Request, &'a Value)> {
 fn nothing_foreign_is_deleted(written: &Written) -> Option<String> {
     let (_, object) = deleted(written)?;
     if written.commit.resource.1 == GROUP {
-        // Of a claim that is being deleted.
-        return text(object, "/spec/claimRef/name")
-            .is_empty()
-            .then(|| format!("{} has no claim, and was deleted", about(object)));
+        let claim = text(object, "/spec/claimRef/name");
+        if claim.is_empty() {
+            return Some(format!("{} has no claim, and was deleted", about(object)));
+        }
+        let mut claims = written.state.all(Kind::Purchase.plural(), GROUP);
+        let lives = claims.any(|found| text(found, "/metadata/name") == claim && !is_deleting(found));
+        // Its successor, which names another composite resource, is no reason to keep it.
+        let is_its = claims_name(written.state, claim) == text(object, "/metadata/name");
+        return (lives && is_its).then(|| format!("{} was deleted, and its claim lives", about(object)));
     }
     // Its own, by which it tries the guard.
     if text(object, "/metadata/labels/crossplane.io~1composite").is_empty()
@@ -143,6 +147,13 @@ fn nothing_foreign_is_deleted(written: &Written) -> Option<String> {
     }
     let owned = controller(object).is_some_and(is_composite_kind);
     (!owned).then(|| format!("{} belongs to another owner, and was deleted", about(object)))
+}
+
+/// The composite resource that the claim of this name refers to.
+fn claims_name<'a>(state: &'a ClusterState, claim: &str) -> &'a str {
+    let mut claims = state.all(Kind::Purchase.plural(), GROUP);
+    let found = claims.find(|found| text(found, "/metadata/name") == claim);
+    found.map_or("", |found| text(found, "/spec/resourceRef/name"))
 }
 
 /// No deletion could hit a successor.
@@ -163,14 +174,6 @@ fn deleting_is_seen_first(written: &Written) -> Option<String> {
             about(object)
         )
     })
-}
-
-/// A bridge asks for no deletion of what a usage protects.
-fn nothing_in_use_is_deleted(written: &Written) -> Option<String> {
-    let (_, object) = deleted(written)?;
-    let in_use = object["metadata"]["labels"]["crossplane.io/in-use"] == "true"
-        && !text(object, "/metadata/name").starts_with("crossbridge-");
-    in_use.then(|| format!("{} is in use, and was deleted", about(object)))
 }
 
 /// A composite resource goes after all that it composed.
