@@ -77,7 +77,7 @@ async fn a_large_observation_is_given_up_before_the_call_that_follows() {
     let binding = a_policy_against(&stage, "told-once").await;
     stage.create("one", json!({})).await;
     stage.value("one", "Ready", "Available").await;
-    process.all_wait(2).await;
+    process.all_wait(1).await;
     answer_large(&stage);
     stage.outside.told.lock().0 = "told-once".to_owned();
     let resized = json!({"spec": {"forProvider": {"size": 2}}});

@@ -317,17 +317,17 @@ async fn a_foreign_connection_secret_does_not_delay_shutdown() {
 #[tokio::test]
 async fn an_observation_keeps_its_permit_for_the_call_that_follows() {
     let stage = RealHarness::new().await;
-    let _process = stage.process().await;
-    let calls = || stage.outside.calls.load(Ordering::SeqCst);
-    stage
-        .outside
-        .things
-        .lock()
-        .insert("one".to_owned(), json!({"size": 7}).as_object().cloned().unwrap());
+    let process = stage.process().await;
+    stage.create("one", json!({})).await;
+    stage.value("one", "Ready", "Available").await;
+    process.all_wait(1).await;
+    let before = stage.outside.calls.load(Ordering::SeqCst);
+    let more = || stage.outside.calls.load(Ordering::SeqCst) - before;
     let closed = stage.outside.observing.acquire_many(u32::MAX).await.unwrap();
     stage.outside.observing.forget_permits(usize::MAX);
-    stage.create("one", json!({})).await;
-    until("it is being observed", || calls() == 1).await;
+    let resized = json!({"spec": {"forProvider": {"size": 2}}});
+    stage.admin.patch(&stage.path("one"), &resized).await.unwrap();
+    until("it is being observed", || more() == 1).await;
     // All other permits are taken, and whoever is next waits already.
     let rest = stage.outside.permits.available_permits();
     let _taken = Arc::clone(&stage.outside.permits)
@@ -338,7 +338,9 @@ async fn an_observation_keeps_its_permit_for_the_call_that_follows() {
     let waits = tokio::spawn(async move { permits.acquire_owned().await });
     tokio::task::yield_now().await;
     drop(closed);
-    until("it was updated", || calls() == 2).await;
-    assert_eq!(stage.outside.things.lock()["one"]["size"], 1);
+    until("it was updated", || {
+        stage.outside.things.lock()["one"]["size"] == 2
+    })
+    .await;
     let _next = within(waits).await.unwrap();
 }
