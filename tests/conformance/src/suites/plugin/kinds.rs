@@ -163,13 +163,8 @@ async fn total(run_ctx: &RunContext) -> Result<Judgement, Stop> {
     let (begun, mut sum) = (Instant::now(), Weight::default());
     let walk = all(run_ctx, 0).await?;
     sum.bytes += walk.bytes;
-    let kinds: Vec<ResourceType> = walk
-        .kinds
-        .into_iter()
-        .map(|(resource_type, _)| resource_type)
-        .collect();
-    let mut answers = stream::iter(&kinds)
-        .map(|resource_type| fetch(run_ctx, resource_type))
+    let mut answers = stream::iter(walk.kinds)
+        .map(|(resource_type, _)| async move { fetch(run_ctx, &resource_type).await })
         .buffer_unordered(FETCHES);
     while let Some(answer) = answers.next().await {
         if let Ok(answer) = answer {
