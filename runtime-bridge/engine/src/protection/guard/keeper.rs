@@ -41,8 +41,8 @@ const FIELD_MANAGER: &str = "crossbridge.dev/usages";
 const INSPECT_WATCHED: Duration = Duration::from_mins(10);
 const INSPECT_UNWATCHED: Duration = Duration::from_secs(30);
 
-/// Failures in a row before one is logged: an API server takes a moment to take up what was written.
-const REPORTED_AFTER: u32 = 4;
+/// What fails for so long is logged: an API server takes a moment to take up what was written, and each write of ours makes for another attempt.
+const REPORTED_AFTER: Duration = Duration::from_secs(5);
 
 /// Where and when the guard is kept.
 #[derive(Debug, Clone)]
@@ -117,6 +117,7 @@ impl UsageGuard {
             others_removed: false,
             proved: None,
             failures: 0,
+            failing: Failing::No,
         };
         Self {
             state: states,
@@ -135,6 +136,14 @@ impl Guard for UsageGuard {
     fn notes_attempts(&self) -> bool {
         self.webhook.is_some()
     }
+}
+
+/// Whether the guard fails, and whether that was logged.
+#[derive(Debug, Clone, Copy)]
+enum Failing {
+    No,
+    Since(Instant),
+    Logged,
 }
 
 fn apis() -> [Arc<ApiType>; 3] {
@@ -166,6 +175,7 @@ struct Keeper {
     /// Uid and generation of each object that was in place when the trial was refused.
     proved: Option<Vec<(String, i64)>>,
     failures: u32,
+    failing: Failing,
 }
 
 /// Why the guard is not in force, and when to go on if not by the back-off.
@@ -208,6 +218,7 @@ impl Keeper {
             self.others_removed = false;
             self.proved = None;
             self.failures = 0;
+            self.failing = Failing::No;
             let message = "the bridge that leads keeps the guard, and knows whether it is in force";
             self.report(GuardState::NotProved {
                 message: message.to_owned(),
@@ -217,15 +228,21 @@ impl Keeper {
         match self.keep().await {
             Ok(until) => {
                 self.failures = 0;
+                self.failing = Failing::No;
                 self.report(GuardState::Proved);
                 until
             }
             Err(problem) => {
                 self.failures = self.failures.saturating_add(1);
-                if self.failures == REPORTED_AFTER {
-                    let why = &problem.message;
-                    tracing::warn!(why, "deletions of what is in use may not be refused, will retry");
-                }
+                self.failing = match self.failing {
+                    Failing::No => Failing::Since(now),
+                    Failing::Since(since) if now.duration_since(since) >= REPORTED_AFTER => {
+                        let why = &problem.message;
+                        tracing::warn!(why, "deletions of what is in use may not be refused, will retry");
+                        Failing::Logged
+                    }
+                    failing => failing,
+                };
                 if self.proved.is_none() || !problem.is_transient {
                     self.proved = None;
                     self.report(GuardState::NotProved {
