@@ -47,7 +47,7 @@ pub trait External: Send + Sync {
         Permit::unlimited()
     }
 
-    /// Room for one large answer, which a reconcile holds until it ends, if there is some. Whoever waits for both takes this before a permit.
+    /// Room for one large answer, which a reconcile holds until a call or its end, if there is some. Whoever waits for both takes this before a permit.
     fn try_acquire_room(&self) -> Option<Permit> {
         Some(Permit::unlimited())
     }

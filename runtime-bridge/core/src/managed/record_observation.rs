@@ -113,11 +113,13 @@ impl ReconcileMemory {
 
     /// Likewise, and one that is not large is kept only where there is room for so many bytes.
     pub fn shed_unless(&mut self, may_keep: impl FnOnce(usize) -> bool) {
-        let is_kept = match self.observed.last_state() {
-            Some(ObservedState::Exists(observation)) => weight(observation, KEPT).is_some_and(may_keep),
-            Some(ObservedState::Absent(_)) | None => may_keep(0),
+        let bytes = match self.observed.last_state() {
+            Some(ObservedState::Exists(observation)) => weight(observation, KEPT),
+            Some(ObservedState::Absent(_)) | None => Some(0),
         };
-        if !is_kept {
+        // Asked also where none is kept: what one before it took is given back.
+        let may_keep = may_keep(bytes.unwrap_or_default());
+        if bytes.is_none() || !may_keep {
             self.observed.forget_last();
         }
     }
@@ -176,5 +178,47 @@ pub(super) fn incarnation(snapshot: &Snapshot) -> u32 {
     match &*snapshot.managed.record() {
         Stored::Owned(record) => record.incarnation,
         Stored::None | Stored::Unreadable(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What an object that has been observed asks for at the end of a reconcile, and whether its observation is kept where that is granted.
+    fn kept(parameters: &serde_json::Value, is_granted: bool) -> (usize, bool) {
+        let mut memory = ReconcileMemory::default();
+        let observation = Observation {
+            parameters: parameters.as_object().cloned().unwrap_or_default(),
+            ..Observation::default()
+        };
+        memory.observed.record(LastObservation {
+            began: Timestamp::UNIX_EPOCH,
+            name: String::new(),
+            recorded: None,
+            as_recorded: false,
+            former_marker: String::new(),
+            inputs: ReconcileInputs::default(),
+            found: ObservedState::Exists(Arc::new(observation)),
+            next: Timestamp::UNIX_EPOCH,
+            beside: None,
+        });
+        let mut asked = None;
+        memory.shed_unless(|bytes| {
+            asked = Some(bytes);
+            is_granted
+        });
+        let asked = asked.expect("what is kept so far is to be given back, whatever was observed");
+        (asked, memory.last_observation().is_some())
+    }
+
+    #[test]
+    fn room_is_asked_for_or_given_back_after_each_reconcile() {
+        let (small, large) = (json!({"a": "b"}), json!({"a": "x".repeat(KEPT)}));
+        assert_eq!(kept(&small, true), (50, true));
+        assert_eq!(kept(&small, false), (50, false));
+        assert_eq!(kept(&large, true), (0, false));
     }
 }

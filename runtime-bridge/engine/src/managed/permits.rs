@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 /// What a reconcile holds of its plugin.
 #[derive(Debug, Default)]
 pub(super) struct Permits {
-    /// For one call, until its answer is there.
+    /// For one call, until its answer is there; of an observation until the call that is decided from it has ended, or none is.
     pub(super) call: Option<Permit>,
     /// For a large observation, until a call was decided from it or the reconcile ends.
     pub(super) room: Option<Permit>,
