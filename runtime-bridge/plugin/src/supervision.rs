@@ -115,6 +115,7 @@ impl Supervision {
                 () = sleep(wait) => {}
             }
             let answered = tokio::select! {
+                biased;
                 () = stop.cancelled() => return,
                 answered = self.ask() => answered,
             };

@@ -26,7 +26,7 @@ pub async fn install(engine: &Engine, leadership: &Leadership, mode: CrdMode) {
     let mut tried: BTreeMap<&str, Instant> = BTreeMap::new();
     let mut reported = BTreeSet::new();
     loop {
-        served.borrow_and_update();
+        served.mark_unchanged();
         leads.borrow_and_update();
         let mut next: Option<Instant> = None;
         for (name, crd) in &crds {

@@ -95,6 +95,7 @@ impl PluginArgs {
                 let (calls, names, stop) = (Arc::clone(calls), Arc::clone(&names), stop.clone());
                 tokio::spawn(async move {
                     tokio::select! {
+                        biased;
                         () = stop.cancelled() => {}
                         () = of.link(&address, &calls, &names, &standings, &stop) => {}
                     }
@@ -181,6 +182,7 @@ pub async fn any_connected(links: &[PluginLink], until: Instant) -> Result<(), P
     }
     let all_judged = futures::future::join_all(links.iter().cloned().map(PluginLink::until_judged));
     tokio::select! {
+        biased;
         _ = all_judged => {}
         () = first_connected(links) => {}
         () = sleep_until(until) => {}

@@ -263,6 +263,7 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
         tokio::try_join!(plugins, cluster)
     };
     let connected = tokio::select! {
+        biased;
         // Nothing was begun that would have to be drained.
         () = stop.cancelled() => return Ok(()),
         connected = connecting => connected?,

@@ -12,6 +12,7 @@ pub fn signals(stop: CancellationToken) -> io::Result<impl Future<Output = ()> +
     Ok(async move {
         loop {
             tokio::select! {
+                biased;
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }

@@ -1,4 +1,5 @@
-//! Chance has one source in each crate that acts: what a simulation seeds is then all that it has to seed.
+//! Chance has one source in each crate that acts: what a simulation seeds is then all that it has to seed. `select!` draws which branch is asked
+//! first unless it is `biased`, and draws it from nothing that can be seeded.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,16 +7,22 @@ use std::path::{Path, PathBuf};
 use super::root;
 use super::tokens::tokens;
 
-const SOURCES: [&str; 3] = [
+const ACTING: [&str; 3] = [
     "runtime-bridge/engine/src",
     "runtime-bridge/function/src",
     "runtime-bridge/plugin/src",
+];
+/// What else the simulation runs.
+const SERVING: [&str; 3] = [
+    "runtime-bridge/src/compositions",
+    "runtime-bridge/src/plugins",
+    "runtime-bridge/src/serve",
 ];
 /// The module of each crate that may name them.
 const SOURCE: &str = "random";
 const GENERATORS: [&str; 3] = ["fastrand", "rand", "uuid"];
 
-fn drawn_in(folder: &Path, files: &mut Vec<PathBuf>) {
+fn files_in(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap();
@@ -23,22 +30,42 @@ fn drawn_in(folder: &Path, files: &mut Vec<PathBuf>) {
             continue;
         }
         if path.is_dir() {
-            drawn_in(&path, files);
-            continue;
+            files_in(&path, files);
+        } else {
+            files.push(path);
         }
-        let tokens = tokens(&fs::read_to_string(&path).unwrap());
-        let is_drawn = tokens
-            .windows(2)
-            .any(|two| GENERATORS.contains(&two[0].text.as_str()) && two[1].text == "::");
-        files.extend(is_drawn.then_some(path));
     }
+}
+
+/// The files of these folders in which such tokens are found.
+fn files_with(folders: &[&str], found: impl Fn(&[&str]) -> bool) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for folder in folders {
+        files_in(&root().join(folder), &mut files);
+    }
+    assert!(files.len() > 100, "the sources are somewhere else now");
+    files.retain(|file| {
+        let tokens = tokens(&fs::read_to_string(file).unwrap());
+        let tokens: Vec<&str> = tokens.iter().map(|token| token.text.as_str()).collect();
+        found(&tokens)
+    });
+    files
 }
 
 #[test]
 fn chance_is_drawn_in_one_module_of_each_crate() {
-    let mut files = Vec::new();
-    for folder in SOURCES {
-        drawn_in(&root().join(folder), &mut files);
-    }
+    let files = files_with(&ACTING, |tokens| {
+        let draws = |two: &[&str]| GENERATORS.contains(&two[0]) && two[1] == "::";
+        tokens.windows(2).any(draws)
+    });
     assert!(files.is_empty(), "draw it in the module {SOURCE}: {files:?}");
+}
+
+#[test]
+fn the_branches_of_a_select_are_asked_in_a_fixed_order() {
+    let files = files_with(&[ACTING, SERVING].concat(), |tokens| {
+        let is_drawn = |four: &[&str]| four[..3] == ["select", "!", "{"] && four[3] != "biased";
+        tokens.windows(4).any(is_drawn)
+    });
+    assert!(files.is_empty(), "say `biased;` first: {files:?}");
 }

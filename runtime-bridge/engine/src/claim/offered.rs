@@ -103,6 +103,8 @@ impl Follow {
                 AGAIN
             };
             tokio::select! {
+                // In a fixed order, so that a simulation repeats itself.
+                biased;
                 () = definitions.notified() => {}
                 changed = crds.changed() => if changed.is_err() { return },
                 () = tokio::time::sleep(again) => {}

@@ -15,7 +15,7 @@ use bridge_core::{
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::{sync::watch, time::timeout};
+use tokio::time::timeout;
 
 use super::schema;
 use crate::{
@@ -25,6 +25,7 @@ use crate::{
     engine::Engine,
     object::Key,
     random,
+    watch::ServedChange,
     write::Writer,
 };
 
@@ -226,21 +227,19 @@ impl Schemas {
     }
 
     /// Compares what is known with what is published after each change of `served`.
-    pub(super) async fn follow(
-        self: Arc<Self>,
-        mut served: watch::Receiver<u64>,
-        dispatcher: Arc<Dispatcher>,
-    ) {
+    pub(super) async fn follow(self: Arc<Self>, mut served: ServedChange, dispatcher: Arc<Dispatcher>) {
         // What is published without a change of what is served, as by another version of an aggregated API server, is found in time, too.
         while !matches!(timeout(COMPARED_AGAIN, served.changed()).await, Ok(Err(_))) {
             let mut pauses = PUBLISHED_AFTER.iter();
             while let Some(pause) = pauses.next() {
                 tokio::select! {
-                    () = tokio::time::sleep(*pause) => self.compare(&dispatcher).await,
+                    // In a fixed order, so that a simulation repeats itself.
+                    biased;
                     changed = served.changed() => match changed {
                         Ok(()) => pauses = PUBLISHED_AFTER.iter(),
                         Err(_) => return,
                     },
+                    () = tokio::time::sleep(*pause) => self.compare(&dispatcher).await,
                 }
             }
         }

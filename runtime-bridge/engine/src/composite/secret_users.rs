@@ -1,7 +1,7 @@
 //! For whom a Secret counts: its changes are their turn.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -30,7 +30,8 @@ pub(crate) struct SecretUsers {
 
 #[derive(Default)]
 struct Users {
-    by_secret: HashMap<Key, HashSet<Key>>,
+    /// In order, so that a simulation repeats itself.
+    by_secret: HashMap<Key, BTreeSet<Key>>,
     by_user: HashMap<Key, BTreeSet<SecretName>>,
 }
 

@@ -183,8 +183,10 @@ impl Discovery {
                 failures = failures.saturating_add(1);
                 let pause = policies::DISCOVERY.wait(failures, random::fraction());
                 tokio::select! {
-                    () = tokio::time::sleep(pause) => {}
+                    // In a fixed order, so that a simulation repeats itself.
+                    biased;
                     () = self.outdated.notified() => {}
+                    () = tokio::time::sleep(pause) => {}
                 }
             }
         }

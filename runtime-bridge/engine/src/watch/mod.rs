@@ -22,22 +22,20 @@ use bridge_core::watch_plan::{GroupKind, Plan, Want, WatchId, plan};
 use jiff::SignedDuration;
 use parking_lot::Mutex;
 use serde::Serialize;
-use tokio::{
-    sync::{Notify, watch},
-    task::AbortHandle,
-};
+use tokio::{sync::Notify, task::AbortHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+pub use self::{
+    changes::ServedChange,
+    resolve::{ResolvedKind, Unresolved},
+    state::WatchState,
+    subscription::Subscription,
+};
 use self::{
     changes::ServedChanges,
     definitions::KnownDefinitions,
     feed::Feed,
     running::{AFTER_A_PANIC, RunningWatch},
-};
-pub use self::{
-    resolve::{ResolvedKind, Unresolved},
-    state::WatchState,
-    subscription::Subscription,
 };
 use crate::{
     client::ApiClient,
@@ -169,7 +167,7 @@ impl Watches {
     }
 
     /// Changes whenever a definition does, or what is known of kinds without one: [`Watches::resolve`] may answer otherwise.
-    pub fn served_changes(&self) -> watch::Receiver<u64> {
+    pub fn served_changes(&self) -> ServedChange {
         self.shared.served.subscribe()
     }
 

@@ -32,7 +32,7 @@ pub(crate) async fn watch_needed(watches: Arc<Watches>, store: Arc<Store>, metri
     let listener: Arc<Listener> = Arc::new(|_: &_| {});
     let mut held: BTreeMap<GroupKind, Held> = BTreeMap::new();
     loop {
-        served.borrow_and_update();
+        served.mark_unchanged();
         let needed = versions(store.needed());
         held.retain(|kind, _| needed.contains_key(kind));
         for (kind, all) in &needed {
