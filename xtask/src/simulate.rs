@@ -11,8 +11,8 @@ use crate::project::Project;
 use crate::report::Report;
 use crate::run::run;
 
-/// What a commit spends on seeds.
-const SECONDS: u64 = 120;
+/// What a commit spends on seeds, and on those with compositions.
+const SECONDS: [(u64, &[&str]); 2] = [(80, &[]), (40, &["--compositions"])];
 /// More than fit in that; the numbers of docs/reliability.md are of so many.
 const SEEDS: u64 = 10_000;
 /// Built with all else by [`build_all`](crate::build::build_all).
@@ -59,23 +59,29 @@ pub(crate) async fn run_seeds(arguments: &SimulateArgs) -> Result<(), Failure> {
 }
 
 /// Seeds of this commit's own, as many as fit in the budget, and those that once failed. Each commit tries others, so that a week tries many. One that
-/// fails can be replayed anywhere, and goes into `tests/sim/seeds.txt`. Gives the sum.
+/// fails can be replayed anywhere, and goes into `tests/sim/seeds.txt` or `composition-seeds.txt`. Gives the sums.
 pub(crate) async fn rotated(project: &Project, report: &Report) -> Result<String, Failure> {
     let first = project.head().await? * SEEDS;
-    let flags = [
-        format!("--seeds={SEEDS}"),
-        format!("--from={first}"),
-        format!("--seconds={SECONDS}"),
-        format!("--out={}", project.results()?.display()),
-    ];
-    let (printing, printed) = channel();
-    let simulation = simulation(project, &flags).stdout(Output::lines(move |line| {
-        println!("{line}");
-        drop(printing.send(line.to_owned()));
-    }));
-    report.step("simulate", run(simulation)).await?;
-    let sum = printed.iter().last().unwrap_or_default();
-    Ok(format!("simulation: {sum}"))
+    let mut sums = Vec::new();
+    for (seconds, more) in SECONDS {
+        let mut flags = vec![
+            format!("--seeds={SEEDS}"),
+            format!("--from={first}"),
+            format!("--seconds={seconds}"),
+            format!("--out={}", project.results()?.display()),
+        ];
+        flags.extend(more.iter().map(|flag| (*flag).to_owned()));
+        let (printing, printed) = channel();
+        let simulation = simulation(project, &flags).stdout(Output::lines(move |line| {
+            println!("{line}");
+            drop(printing.send(line.to_owned()));
+        }));
+        let step = [&["simulate"], more].concat().join(" ");
+        report.step(&step, run(simulation)).await?;
+        let sum = printed.iter().last().unwrap_or_default();
+        sums.push([&["simulation"], more].concat().join(" ") + ": " + &sum);
+    }
+    Ok(sums.join("\n"))
 }
 
 /// The same seeds each time, for the numbers of docs/reliability.md.

@@ -2,5 +2,6 @@
 //! [`simulation`] runs the whole bridge in virtual time, on one thread: one seed is one schedule. [`scenario`]s run in it, and with real
 //! processes in `tests/crash-matrix`, and must agree.
 
+pub mod composition_scenario;
 pub mod scenario;
 pub mod simulation;

@@ -11,11 +11,9 @@ use std::{
 };
 
 use bridge_sim::{
+    composition_scenario::{CompositionScenario, simulate_compositions},
     scenario::{Scenario, simulate},
-    simulation::{
-        Counts, ENOUGH_SEEDS, Report, known_composition_seeds, known_seeds, never_happened, run,
-        run_compositions,
-    },
+    simulation::{Counts, Report, SeedKind},
 };
 use clap::Parser;
 use serde_json::json;
@@ -50,11 +48,11 @@ struct Args {
 }
 
 impl Args {
-    fn run(&self, seed: u64, keeps_journal: bool) -> Report {
+    fn kind(&self) -> SeedKind {
         if self.compositions {
-            run_compositions(seed, keeps_journal)
+            SeedKind::Compositions
         } else {
-            run(seed, keeps_journal)
+            SeedKind::ManagedResources
         }
     }
 }
@@ -65,22 +63,19 @@ fn main() -> ExitCode {
         return tell_scenario(name);
     }
     if let Some(seed) = args.replay {
-        let report = args.run(seed, true);
+        let report = args.kind().run(seed, true);
         for line in &report.journal {
             println!("{line}");
         }
-        return tell(&report, args.compositions);
+        return tell(&report, args.kind());
     }
     run_seeds(&args)
 }
 
 /// Those that once failed come first. What came of all is said, and written where that was asked for.
 fn run_seeds(args: &Args) -> ExitCode {
-    let known = if args.compositions {
-        known_composition_seeds()
-    } else {
-        known_seeds()
-    };
+    let kind = args.kind();
+    let known = kind.known();
     let (next, begun) = (AtomicUsize::new(0), Instant::now());
     let until = args.seconds.map(|seconds| begun + Duration::from_secs(seconds));
     let seed = |number: usize| match known.get(number) {
@@ -92,8 +87,8 @@ fn run_seeds(args: &Args) -> ExitCode {
         while until.is_none_or(|until| Instant::now() < until)
             && let Some(seed) = seed(next.fetch_add(1, Ordering::Relaxed))
         {
-            let report = args.run(seed, false);
-            tell(&report, args.compositions);
+            let report = kind.run(seed, false);
+            tell(&report, kind);
             reports.push(report);
         }
         reports
@@ -120,7 +115,7 @@ fn run_seeds(args: &Args) -> ExitCode {
     for (what, times) in ended.iter().flat_map(|report| &report.happened) {
         *happened.entry(what.clone()).or_default() += times;
     }
-    let never = never_happened(&happened);
+    let never = kind.never_happened(ended.len(), &happened);
     let result = json!({
         "seeds": ended.len(),
         "from": args.from,
@@ -131,20 +126,14 @@ fn run_seeds(args: &Args) -> ExitCode {
         "seconds": begun.elapsed().as_secs(),
     });
     if let Some(folder) = &args.out {
-        let name = if args.compositions {
-            "simulation-compositions.json"
-        } else {
-            "simulation.json"
-        };
-        let file = folder.join(name);
+        let file = folder.join(kind.results());
         if let Err(error) = fs::write(&file, result.to_string()) {
             eprintln!("cannot write {}: {error}", file.display());
             return ExitCode::FAILURE;
         }
     }
     // What happens a few times in so many seeds may by chance not happen in others: the same ones are judged, not those that a commit chose.
-    let too_few =
-        !args.compositions && args.seconds.is_none() && ended.len() >= ENOUGH_SEEDS && !never.is_empty();
+    let too_few = args.seconds.is_none() && !never.is_empty();
     if too_few {
         println!("in so many seeds these never happened: {}", never.join(", "));
     }
@@ -156,13 +145,21 @@ fn run_seeds(args: &Args) -> ExitCode {
 }
 
 fn tell_scenario(name: &str) -> ExitCode {
-    let scenarios = Scenario::all().map(|all| all.into_iter().find(|scenario| scenario.name == name));
-    let ended = match scenarios {
-        Ok(Some(scenario)) => {
-            simulate(&scenario).map_err(|(unexpected, journal)| (unexpected.to_string(), journal))
+    let ended = match (Scenario::all(), CompositionScenario::all()) {
+        (Ok(scenarios), Ok(of_compositions)) => {
+            let scenario = scenarios.iter().find(|scenario| scenario.name == name);
+            let of_compositions = of_compositions.iter().find(|scenario| scenario.name == name);
+            let ended = match (scenario, of_compositions) {
+                (Some(scenario), _) => simulate(scenario),
+                (None, Some(scenario)) => simulate_compositions(scenario),
+                (None, None) => {
+                    println!("there is no scenario {name}");
+                    return ExitCode::FAILURE;
+                }
+            };
+            ended.map_err(|(unexpected, journal)| (unexpected.to_string(), journal))
         }
-        Ok(None) => Err((format!("there is no scenario {name}"), Vec::new())),
-        Err(why) => Err((why, Vec::new())),
+        (Err(why), _) | (_, Err(why)) => Err((why, Vec::new())),
     };
     let (journal, wrong) = match ended {
         Ok(journal) => (journal, None),
@@ -179,7 +176,7 @@ fn tell_scenario(name: &str) -> ExitCode {
 }
 
 /// Prints what was wrong; the exit code tells whether nothing was.
-fn tell(report: &Report, compositions: bool) -> ExitCode {
+fn tell(report: &Report, kind: SeedKind) -> ExitCode {
     if report.violations.is_empty() {
         return ExitCode::SUCCESS;
     }
@@ -187,7 +184,7 @@ fn tell(report: &Report, compositions: bool) -> ExitCode {
         "seed {}: {}; replay it with `cargo xtask sim{} --replay {0}`",
         report.seed,
         report.violations.join("; "),
-        if compositions { " --compositions" } else { "" },
+        kind.flag(),
     );
     ExitCode::FAILURE
 }

@@ -3,8 +3,9 @@
 
 use std::thread;
 
-use bridge_sim::simulation::{known_composition_seeds, run_compositions};
+use bridge_sim::simulation::SeedKind;
 
+const KIND: SeedKind = SeedKind::Compositions;
 /// More seeds are run by `cargo xtask sim --compositions`.
 const SEEDS: u64 = 60;
 const THREADS: usize = 2;
@@ -12,7 +13,7 @@ const THREADS: usize = 2;
 #[test]
 fn the_same_seed_is_the_same_schedule() {
     for seed in [3, 13, 24, 31, 47, 58, 76, 99] {
-        let (first, second) = (run_compositions(seed, true), run_compositions(seed, true));
+        let (first, second) = (KIND.run(seed, true), KIND.run(seed, true));
         assert!(first.journal.len() > 20, "{first:?}");
         for (one, other) in first.journal.iter().zip(&second.journal) {
             assert_eq!(one, other, "seed {seed}");
@@ -23,7 +24,7 @@ fn the_same_seed_is_the_same_schedule() {
 
 #[test]
 fn known_seeds_break_no_invariant() {
-    let all: Vec<u64> = known_composition_seeds().into_iter().chain(0..SEEDS).collect();
+    let all: Vec<u64> = KIND.known().into_iter().chain(0..SEEDS).collect();
     let failed: Vec<String> = thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
             .map(|thread| {
@@ -31,7 +32,7 @@ fn known_seeds_break_no_invariant() {
                 let all = &all;
                 let seeds = own.map_while(move |at| all.get(at).copied());
                 scope.spawn(move || {
-                    let reports = seeds.map(|seed| run_compositions(seed, false));
+                    let reports = seeds.map(|seed| KIND.run(seed, false));
                     reports
                         .filter(|report| !report.violations.is_empty())
                         .map(|report| format!("seed {}: {:?}", report.seed, report.violations))

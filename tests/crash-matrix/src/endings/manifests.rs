@@ -9,7 +9,7 @@ pub const GROUP: &str = "endings.example.org";
 /// Finalizer of an object that takes a moment to go.
 pub const HOLD: &str = "endings.example.org/hold";
 /// The function that all compositions call.
-pub const FUNCTION: &str = "f";
+pub const FUNCTION: &str = "function-fake";
 
 /// The group of a story's own definition.
 pub fn own_group(story: &str) -> String {

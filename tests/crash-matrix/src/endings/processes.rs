@@ -27,7 +27,7 @@ pub struct Processes {
     pub pauses: u32,
     bridge: Option<Process>,
     standby: Option<(Process, String)>,
-    _function: Process,
+    function: Option<Process>,
     program: PathBuf,
     admin: String,
     scratch: ScratchDir,
@@ -46,29 +46,52 @@ impl Processes {
         };
         let plane = ControlPlane::start(options).await.map_err(TestError::from)?;
         let scratch = ScratchDir::new("crossbridge-endings-").map_err(TestError::from)?;
-        let socket = scratch.path().join("f.sock");
-        let function = Spawn::new(built("fake-function")?)
-            .arg(format!("--address=unix://{}", socket.display()))
-            .log_to(scratch.path().join("function.log"))
-            .spawn()
-            .map_err(TestError::from)?;
-        Ok(Self {
+        let mut processes = Self {
             plane,
             kills: 0,
             pauses: 0,
             bridge: None,
             standby: None,
-            _function: function,
+            function: None,
             program: built("halting-bridge")?,
             admin: free_address()?,
             scratch,
             starts: 0,
-        })
+        };
+        processes.start_function()?;
+        Ok(processes)
     }
 
     /// Where logs and failpoints lie.
     pub fn folder(&self) -> &Path {
         self.scratch.path()
+    }
+
+    /// The function, with a log of its own.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start_function(&mut self) -> Result<(), TestError> {
+        let socket = self.folder().join("f.sock");
+        // One that was killed leaves it behind.
+        if socket.exists() {
+            std::fs::remove_file(&socket).map_err(TestError::from)?;
+        }
+        let spawned = Spawn::new(built("fake-function")?)
+            .arg(format!("--address=unix://{}", socket.display()))
+            .log_to(self.folder().join(format!("function-{}.log", self.starts)))
+            .spawn();
+        self.starts += 1;
+        self.function = Some(spawned.map_err(TestError::from)?);
+        Ok(())
+    }
+
+    /// `kill -9` to the function.
+    pub async fn kill_function(&mut self) {
+        if let Some(function) = self.function.take() {
+            function.kill();
+            function.wait().await;
+        }
     }
 
     /// One bridge, ready; with a folder, it halts at the failpoints that the folder names.
@@ -99,12 +122,17 @@ impl Processes {
     /// # Errors
     /// That does not become ready.
     pub async fn replace_bridge(&mut self) -> Result<(), TestError> {
+        self.kill_bridge().await;
+        self.start_bridge(None).await
+    }
+
+    /// `kill -9` to the bridge.
+    pub async fn kill_bridge(&mut self) {
         if let Some(bridge) = self.bridge.take() {
             self.kills += 1;
             bridge.kill();
             bridge.wait().await;
         }
-        self.start_bridge(None).await
     }
 
     /// SIGSTOP to the leader; returns when the standby leads.

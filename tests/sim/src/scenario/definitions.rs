@@ -5,7 +5,7 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::runner::{LOOK_AGAIN, Runner, ScenarioBackend, Unexpected, plural};
+use super::runner::{LOOK_AGAIN, Runner, ScenarioBackend, Unexpected, ask, plural};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
@@ -18,7 +18,7 @@ impl Runner {
         let mut uids = Vec::new();
         for (kind, _) in self.objects.clone() {
             let path = definition(&kind);
-            let live = self.ask(backend, Method::GET, &path, &Value::Null).await?;
+            let live = ask(backend, Method::GET, &path, &Value::Null).await?;
             uids.push((kind, live["metadata"]["uid"].clone()));
             self.definitions.push(json!({
                 "apiVersion": live["apiVersion"],
@@ -26,7 +26,7 @@ impl Runner {
                 "metadata": {"name": live["metadata"]["name"], "labels": live["metadata"]["labels"]},
                 "spec": live["spec"],
             }));
-            self.ask(backend, Method::DELETE, &path, &Value::Null).await?;
+            ask(backend, Method::DELETE, &path, &Value::Null).await?;
         }
         for (kind, uid) in uids {
             let end = Instant::now() + backend.wait_limit();

@@ -13,7 +13,7 @@ mod definitions;
 mod runner;
 mod simulated;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use bridge_core::managed::Settings;
 use fake_cloud::{
@@ -24,8 +24,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use self::{
-    runner::{CloudSnapshot, Flow, Runner, ScenarioBackend, Unexpected},
+    runner::{CloudSnapshot, ClusterBackend, Flow, Runner, ScenarioBackend, Unexpected},
     simulated::simulate,
+};
+pub(crate) use self::{
+    runner::{LOOK_AGAIN, ask, condition, conditions, plural},
+    simulated::{Processes, Simulated, simulate_with},
 };
 
 /// A scenario file: what happens, step by step, and what must come of it.
@@ -214,21 +218,7 @@ impl Scenario {
     /// # Errors
     /// The folder, or one of its files, cannot be read.
     pub fn all() -> Result<Vec<Self>, String> {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
-        let entries = std::fs::read_dir(folder).map_err(|error| format!("{folder}: {error}"))?;
-        let mut scenarios = Vec::new();
-        for entry in entries {
-            let path = entry.map_err(|error| error.to_string())?.path();
-            let name = path
-                .file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            let text = std::fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
-            scenarios.push(Self::read(&name, &text)?);
-        }
-        scenarios.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(scenarios)
+        read_folder("scenarios", Self::read)
     }
 
     /// Names of its kinds.
@@ -241,4 +231,31 @@ impl Scenario {
                 .collect(),
         }
     }
+}
+
+/// Every file of a folder of this crate, by name.
+///
+/// # Errors
+/// The folder, or one of its files, cannot be read.
+pub(crate) fn read_folder<T>(
+    folder: &str,
+    read: impl Fn(&str, &str) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
+    let folder = format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"));
+    let entries = std::fs::read_dir(&folder).map_err(|error| format!("{folder}: {error}"))?;
+    let mut all = BTreeMap::new();
+    for entry in entries {
+        let path = entry.map_err(|error| error.to_string())?.path();
+        if path.is_dir() {
+            continue;
+        }
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
+        all.insert(name.clone(), read(&name, &text)?);
+    }
+    Ok(all.into_values().collect())
 }

@@ -18,7 +18,7 @@ use super::{Change, Expectation, Power, Process, Scenario, Step};
 
 const NAMESPACE: &str = "default";
 /// From one check of an expectation to the next.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(100);
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Why a scenario failed: a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,11 +60,24 @@ pub enum Flow {
     Interrupted,
 }
 
-/// Where a scenario runs.
+/// A cluster in which a scenario runs.
 #[async_trait(?Send)]
-pub trait ScenarioBackend {
+pub trait ClusterBackend {
     /// One request of a user to the API server: code and body. A patch is a merge patch.
     async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected>;
+    /// SIGTERM to the bridge; returns when it has ended.
+    async fn terminate(&mut self) -> Result<Flow, Unexpected>;
+    /// Whether the API server can be reached.
+    async fn power(&mut self, power: Power) -> Result<(), Unexpected>;
+    /// Lets this time pass.
+    async fn pass(&mut self, time: Duration);
+    /// How long anything may take.
+    fn wait_limit(&self) -> Duration;
+}
+
+/// Where a scenario of managed resources runs.
+#[async_trait(?Send)]
+pub trait ScenarioBackend: ClusterBackend {
     /// The cloud as it is.
     async fn cloud(&mut self) -> Result<CloudSnapshot, Unexpected>;
     /// Adds a fault, which waits for its call.
@@ -77,18 +90,10 @@ pub trait ScenarioBackend {
     async fn foreign(&mut self, kind: &str, name: &str) -> Result<(), Unexpected>;
     /// Ends the process with SIGKILL.
     async fn crash(&mut self, process: Process) -> Result<Flow, Unexpected>;
-    /// SIGTERM to the bridge; returns when it has ended.
-    async fn terminate(&mut self) -> Result<Flow, Unexpected>;
     /// Starts the process again.
     async fn start(&mut self, process: Process) -> Result<(), Unexpected>;
     /// The plugin starts anew, and publishes these kinds alone.
     async fn publish(&mut self, kinds: &[String]) -> Result<(), Unexpected>;
-    /// Whether the API server can be reached.
-    async fn power(&mut self, power: Power) -> Result<(), Unexpected>;
-    /// Lets this time pass.
-    async fn pass(&mut self, time: Duration);
-    /// How long anything may take.
-    fn wait_limit(&self) -> Duration;
 }
 
 /// A scenario on its way.
@@ -183,19 +188,15 @@ impl Runner {
                     "metadata": {"name": name},
                     "spec": {"forProvider": {"size": size}},
                 });
-                let made = self
-                    .ask(backend, Method::POST, &collection(kind), &object)
-                    .await?;
+                let made = ask(backend, Method::POST, &collection(kind), &object).await?;
                 self.uids.insert(name.to_owned(), uid_of(&made));
             }
             Step::Resize(size) => {
                 let change = json!({"spec": {"forProvider": {"size": size}}});
-                self.ask(backend, Method::PATCH, &path(kind, name), &change)
-                    .await?;
+                ask(backend, Method::PATCH, &path(kind, name), &change).await?;
             }
             Step::Delete => {
-                self.ask(backend, Method::DELETE, &path(kind, name), &Value::Null)
-                    .await?;
+                ask(backend, Method::DELETE, &path(kind, name), &Value::Null).await?;
             }
             Step::Annotate { key, value } => self.annotate(backend, kind, name, key, json!(value)).await?,
             Step::Answer => self.answer(backend, kind, name).await?,
@@ -223,29 +224,6 @@ impl Runner {
         Ok(())
     }
 
-    /// A request that must be a success. An API server that has just come back is asked again.
-    pub(super) async fn ask(
-        &self,
-        backend: &mut dyn ScenarioBackend,
-        method: Method,
-        path: &str,
-        body: &Value,
-    ) -> Result<Value, Unexpected> {
-        let end = Instant::now() + backend.wait_limit();
-        loop {
-            let answer = backend.kube(method.clone(), path, body).await;
-            let why = match answer {
-                Ok((code, answer)) if code < 300 => return Ok(answer),
-                Ok((code, answer)) => format!("{code}: {}", answer["message"]),
-                Err(error) => error.to_string(),
-            };
-            if Instant::now() > end {
-                return Err(Unexpected(format!("{method} {path}: {why}")));
-            }
-            backend.pass(LOOK_AGAIN).await;
-        }
-    }
-
     async fn annotate(
         &self,
         backend: &mut dyn ScenarioBackend,
@@ -257,7 +235,7 @@ impl Runner {
         let mut annotations = json!({});
         annotations[key] = value;
         let change = json!({"metadata": {"annotations": annotations}});
-        self.ask(backend, Method::PATCH, &path(kind, name), &change)
+        ask(backend, Method::PATCH, &path(kind, name), &change)
             .await
             .map(drop)
     }
@@ -281,9 +259,7 @@ impl Runner {
     ) -> Result<(), Unexpected> {
         let end = Instant::now() + backend.wait_limit();
         let question = loop {
-            let object = self
-                .ask(backend, Method::GET, &path(kind, name), &Value::Null)
-                .await?;
+            let object = ask(backend, Method::GET, &path(kind, name), &Value::Null).await?;
             let question = object
                 .pointer("/status/crossbridge/question/id")
                 .and_then(Value::as_str);
@@ -431,7 +407,7 @@ fn nothing_is_double(cloud: &CloudSnapshot) -> Result<(), Unexpected> {
     }
 }
 
-pub(super) fn plural(kind: &str) -> String {
+pub(crate) fn plural(kind: &str) -> String {
     format!("{}s", kind.to_lowercase())
 }
 
@@ -447,7 +423,7 @@ fn uid_of(object: &Value) -> String {
     object["metadata"]["uid"].as_str().unwrap_or_default().to_owned()
 }
 
-fn condition<'a>(object: &'a Value, kind: &str, field: &str) -> &'a str {
+pub(crate) fn condition<'a>(object: &'a Value, kind: &str, field: &str) -> &'a str {
     let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
     let found = conditions
         .into_iter()
@@ -458,9 +434,31 @@ fn condition<'a>(object: &'a Value, kind: &str, field: &str) -> &'a str {
         .unwrap_or_default()
 }
 
-fn conditions(object: &Value) -> String {
+pub(crate) fn conditions(object: &Value) -> String {
     object
         .pointer("/status/conditions")
         .map(ToString::to_string)
         .unwrap_or_default()
+}
+
+/// A request that must be a success. An API server that has just come back is asked again.
+pub(crate) async fn ask(
+    backend: &mut (impl ClusterBackend + ?Sized),
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> Result<Value, Unexpected> {
+    let end = Instant::now() + backend.wait_limit();
+    loop {
+        let answer = backend.kube(method.clone(), path, body).await;
+        let why = match answer {
+            Ok((code, answer)) if code < 300 => return Ok(answer),
+            Ok((code, answer)) => format!("{code}: {}", answer["message"]),
+            Err(error) => error.to_string(),
+        };
+        if Instant::now() > end {
+            return Err(Unexpected(format!("{method} {path}: {why}")));
+        }
+        backend.pass(LOOK_AGAIN).await;
+    }
 }

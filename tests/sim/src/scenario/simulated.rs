@@ -10,8 +10,12 @@ use serde_json::Value;
 use tokio::task::{JoinHandle, spawn_local};
 use tokio_util::sync::CancellationToken;
 
-use super::{CloudSnapshot, Flow, Power, Process, Runner, Scenario, ScenarioBackend, Unexpected};
-use crate::simulation::{Environment, PluginHost, collect_garbage, in_runtime, run_bridge};
+use super::{
+    CloudSnapshot, ClusterBackend, Flow, Power, Process, Runner, Scenario, ScenarioBackend, Unexpected,
+};
+use crate::simulation::{
+    CompositionChecker, Environment, FunctionHost, PluginHost, collect_garbage, in_runtime, run_bridge,
+};
 
 /// Virtual time costs little.
 const WAIT_LIMIT: Duration = Duration::from_mins(15);
@@ -21,21 +25,31 @@ const WAIT_LIMIT: Duration = Duration::from_mins(15);
 /// # Errors
 /// What did not come to pass, and what happened.
 pub fn simulate(scenario: &Scenario) -> Result<Vec<String>, (Unexpected, Vec<String>)> {
-    let environment = Environment::new(0, scenario.kinds(), true, &super::settings(), 1);
+    let mut runner = Runner::new(scenario);
+    simulate_with(scenario.kinds(), Processes::default(), async |backend| {
+        runner.run(backend).await
+    })
+}
+
+/// Runs in one runtime after the other, until it has not been interrupted.
+pub(crate) fn simulate_with(
+    kinds: Vec<String>,
+    mut running: Processes,
+    mut run: impl AsyncFnMut(&mut Simulated) -> Result<Flow, Unexpected>,
+) -> Result<Vec<String>, (Unexpected, Vec<String>)> {
+    let environment = Environment::new(0, kinds, true, &super::settings(), 1);
+    if running.function.is_some() {
+        *environment.compositions.lock() = Some(CompositionChecker::default());
+    }
     let ended = Environment::logging(&environment, || {
-        let mut runner = Runner::new(scenario);
-        let mut runs = Runs {
-            bridge: true,
-            plugin: true,
-        };
         for number in 0.. {
             let ended = in_runtime(&environment, number, async {
-                let mut backend = Simulated::start(&environment, runs);
+                let mut backend = Simulated::start(&environment, running);
                 if number == 0 {
                     backend.prepare().await;
                 }
-                let ended = runner.run(&mut backend).await;
-                runs = backend.runs;
+                let ended = run(&mut backend).await;
+                running = backend.running;
                 ended
             });
             if ended != Ok(Flow::Interrupted) {
@@ -55,46 +69,93 @@ pub fn simulate(scenario: &Scenario) -> Result<Vec<String>, (Unexpected, Vec<Str
 
 /// Which processes run at the moment.
 #[derive(Debug, Clone, Copy)]
-struct Runs {
+pub(crate) struct Processes {
     bridge: bool,
     plugin: bool,
+    /// `None`: compositions are not served.
+    function: Option<bool>,
 }
 
-struct Simulated {
+impl Processes {
+    /// With compositions.
+    pub(crate) fn with_function() -> Self {
+        Self {
+            function: Some(true),
+            ..Self::default()
+        }
+    }
+}
+
+impl Default for Processes {
+    fn default() -> Self {
+        Self {
+            bridge: true,
+            plugin: true,
+            function: None,
+        }
+    }
+}
+
+/// One runtime of a simulated scenario.
+pub(crate) struct Simulated {
     environment: Arc<Environment>,
-    host: Arc<PluginHost>,
+    plugin: Arc<PluginHost>,
+    function: Arc<FunctionHost>,
     bridge: Option<(JoinHandle<()>, CancellationToken)>,
-    runs: Runs,
+    running: Processes,
 }
 
 impl Simulated {
-    fn start(environment: &Arc<Environment>, runs: Runs) -> Self {
+    fn start(environment: &Arc<Environment>, running: Processes) -> Self {
         let mut backend = Self {
             environment: Arc::clone(environment),
-            host: PluginHost::new(environment),
+            plugin: PluginHost::new(environment),
+            function: FunctionHost::new(&environment.time, &environment.log),
             bridge: None,
-            runs,
+            running,
         };
         spawn_local(collect_garbage(Arc::clone(environment)));
-        if runs.plugin {
-            backend.host.start();
+        if running.plugin {
+            backend.plugin.start();
         }
-        if runs.bridge {
+        if running.function.is_some() {
+            *environment.function.lock() = Some(Arc::clone(&backend.function));
+        }
+        if running.function == Some(true) {
+            backend.function.start();
+        }
+        if running.bridge {
             backend.start_bridge();
         }
         backend
     }
 
-    fn start_bridge(&mut self) {
+    pub(crate) fn start_bridge(&mut self) {
         let stop = CancellationToken::new();
         let process = spawn_local(run_bridge(
             Arc::clone(&self.environment),
-            Arc::clone(&self.host),
+            Arc::clone(&self.plugin),
             0,
             stop.clone(),
         ));
         self.bridge = Some((process, stop));
-        self.runs.bridge = true;
+        self.running.bridge = true;
+    }
+
+    /// Its runtime goes with it.
+    pub(crate) fn crash_bridge(&mut self) -> Flow {
+        self.running.bridge = false;
+        Flow::Interrupted
+    }
+
+    pub(crate) fn start_function(&mut self) {
+        self.function.start();
+        self.running.function = Some(true);
+    }
+
+    pub(crate) fn kill_function(&mut self) {
+        self.function.kill();
+        self.running.function = Some(false);
     }
 
     async fn prepare(&self) {
@@ -105,11 +166,39 @@ impl Simulated {
 }
 
 #[async_trait(?Send)]
-impl ScenarioBackend for Simulated {
+impl ClusterBackend for Simulated {
     async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected> {
-        Ok(self.environment.kube.request(&method, path, body))
+        let answer = self.environment.kube.request(&method, path, body);
+        self.environment.watch_compositions(None);
+        Ok(answer)
     }
 
+    async fn terminate(&mut self) -> Result<Flow, Unexpected> {
+        if let Some((process, stop)) = self.bridge.take() {
+            stop.cancel();
+            process.await.map_err(|error| Unexpected(error.to_string()))?;
+        }
+        self.running.bridge = false;
+        // Whatever it left running ends with its process.
+        Ok(Flow::Interrupted)
+    }
+
+    async fn power(&mut self, power: Power) -> Result<(), Unexpected> {
+        self.environment.kube.state().down = power == Power::Down;
+        Ok(())
+    }
+
+    async fn pass(&mut self, time: Duration) {
+        tokio::time::sleep(time).await;
+    }
+
+    fn wait_limit(&self) -> Duration {
+        WAIT_LIMIT
+    }
+}
+
+#[async_trait(?Send)]
+impl ScenarioBackend for Simulated {
     async fn cloud(&mut self) -> Result<CloudSnapshot, Unexpected> {
         let mut cloud = self.environment.cloud.lock();
         let now = self.environment.time.now();
@@ -148,32 +237,19 @@ impl ScenarioBackend for Simulated {
     async fn crash(&mut self, process: Process) -> Result<Flow, Unexpected> {
         match process {
             Process::Plugin => {
-                self.host.kill();
-                self.runs.plugin = false;
+                self.plugin.kill();
+                self.running.plugin = false;
                 Ok(Flow::Goes)
             }
-            Process::Bridge => {
-                self.runs.bridge = false;
-                Ok(Flow::Interrupted)
-            }
+            Process::Bridge => Ok(self.crash_bridge()),
         }
-    }
-
-    async fn terminate(&mut self) -> Result<Flow, Unexpected> {
-        if let Some((process, stop)) = self.bridge.take() {
-            stop.cancel();
-            process.await.map_err(|error| Unexpected(error.to_string()))?;
-        }
-        self.runs.bridge = false;
-        // Whatever it left running ends with its process.
-        Ok(Flow::Interrupted)
     }
 
     async fn start(&mut self, process: Process) -> Result<(), Unexpected> {
         match process {
             Process::Plugin => {
-                self.host.start();
-                self.runs.plugin = true;
+                self.plugin.start();
+                self.running.plugin = true;
             }
             Process::Bridge => self.start_bridge(),
         }
@@ -181,21 +257,8 @@ impl ScenarioBackend for Simulated {
     }
 
     async fn publish(&mut self, kinds: &[String]) -> Result<(), Unexpected> {
-        self.host.kill();
-        self.host.publish(kinds);
+        self.plugin.kill();
+        self.plugin.publish(kinds);
         self.start(Process::Plugin).await
-    }
-
-    async fn power(&mut self, power: Power) -> Result<(), Unexpected> {
-        self.environment.kube.state().down = power == Power::Down;
-        Ok(())
-    }
-
-    async fn pass(&mut self, time: Duration) {
-        tokio::time::sleep(time).await;
-    }
-
-    fn wait_limit(&self) -> Duration {
-        WAIT_LIMIT
     }
 }

@@ -54,100 +54,143 @@ pub(crate) enum ScenarioFeature {
     Answered,
 }
 
-/// So many seeds come by everything that is drawn.
-pub const ENOUGH_SEEDS: usize = 5_000;
-
-/// What must happen in [so many](ENOUGH_SEEDS).
-const MUST_HAPPEN: [(&str, &[&str]); 8] = [
-    (
-        "api",
-        &[
-            "BreakAfter",
-            "BreakBefore",
-            "Conflict",
-            "ErrorAfter",
-            "Gone",
-            "HangAfter",
-            "HangBefore",
-            "Invalid",
-            "Late",
-            "Stale",
-            "Throttle",
-            "Unavailable",
-        ],
-    ),
-    ("watch", &["Cut", "Late", "Twice"]),
-    (
-        "cloud",
-        &[
-            "CrashAfter",
-            "CrashBefore",
-            "Doom",
-            "Hang",
-            "Late",
-            "Lie",
-            "LoseAnswer",
-            "Slow",
-            "Status",
-            "StatusAfter",
-            "Throttle",
-            "Unavailable",
-            "UnavailableAfter",
-        ],
-    ),
-    // What comes of what was done to the cloud.
-    (
-        "answer",
-        &["AlreadyExists", "OperationExpired", "OperationFailed"],
-    ),
-    (
-        "bridge dies",
-        &["AfterCall", "AfterWrite", "AmidCall", "BeforeCall", "BeforeWrite"],
-    ),
-    ("and then", &["Delete", "Nothing", "Pause", "Resize"]),
-    (
-        "step",
-        &[
-            "ApiDown",
-            "Apply",
-            "CloudDown",
-            "Compact",
-            "CutWatches",
-            "Delete",
-            "Foreign",
-            "ForgetOperations",
-            "KillBridge",
-            "KillBridgeAt",
-            "KillOne",
-            "KillPlugin",
-            "Pause",
-            "RemoveByHand",
-            "Resize",
-            "Rotate",
-            "Spoil",
-            "Stall",
-            "TerminateBridge",
-            "TerminateOne",
-            "Unpause",
-            "Usurp",
-        ],
-    ),
-    ("world", &["Answered", "LeaseMoved", "Rivals", "TwoBridges"]),
-];
-
-/// What of it did not happen.
-pub fn never_happened(counts: &Counts) -> Vec<String> {
-    let names = MUST_HAPPEN
-        .into_iter()
-        .flat_map(|(group, words)| words.iter().map(move |word| format!("{group}: {word}")));
-    names
-        .filter(|name| counts.get(name).is_none_or(|count| *count == 0))
-        .collect()
+/// What so many seeds come by: words, by group.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MustHappen {
+    pub(super) in_seeds: usize,
+    groups: &'static [(&'static str, &'static [&'static str])],
 }
+
+impl MustHappen {
+    /// What of it did not happen.
+    pub(super) fn missing(&self, counts: &Counts) -> Vec<String> {
+        let groups = self.groups.iter();
+        let names =
+            groups.flat_map(|(group, words)| words.iter().map(move |word| format!("{group}: {word}")));
+        names
+            .filter(|name| counts.get(name).is_none_or(|count| *count == 0))
+            .collect()
+    }
+}
+
+const API: (&str, &[&str]) = (
+    "api",
+    &[
+        "BreakAfter",
+        "BreakBefore",
+        "Conflict",
+        "ErrorAfter",
+        "Gone",
+        "HangAfter",
+        "HangBefore",
+        "Invalid",
+        "Late",
+        "Stale",
+        "Throttle",
+        "Unavailable",
+    ],
+);
+const WATCH: (&str, &[&str]) = ("watch", &["Cut", "Late", "Twice"]);
+
+pub(super) const MANAGED_RESOURCES: MustHappen = MustHappen {
+    in_seeds: 5_000,
+    groups: &[
+        API,
+        WATCH,
+        (
+            "cloud",
+            &[
+                "CrashAfter",
+                "CrashBefore",
+                "Doom",
+                "Hang",
+                "Late",
+                "Lie",
+                "LoseAnswer",
+                "Slow",
+                "Status",
+                "StatusAfter",
+                "Throttle",
+                "Unavailable",
+                "UnavailableAfter",
+            ],
+        ),
+        // What comes of what was done to the cloud.
+        (
+            "answer",
+            &["AlreadyExists", "OperationExpired", "OperationFailed"],
+        ),
+        (
+            "bridge dies",
+            &["AfterCall", "AfterWrite", "AmidCall", "BeforeCall", "BeforeWrite"],
+        ),
+        ("and then", &["Delete", "Nothing", "Pause", "Resize"]),
+        (
+            "step",
+            &[
+                "ApiDown",
+                "Apply",
+                "CloudDown",
+                "Compact",
+                "CutWatches",
+                "Delete",
+                "Foreign",
+                "ForgetOperations",
+                "KillBridge",
+                "KillBridgeAt",
+                "KillOne",
+                "KillPlugin",
+                "Pause",
+                "RemoveByHand",
+                "Resize",
+                "Rotate",
+                "Spoil",
+                "Stall",
+                "TerminateBridge",
+                "TerminateOne",
+                "Unpause",
+                "Usurp",
+            ],
+        ),
+        ("world", &["Answered", "LeaseMoved", "Rivals", "TwoBridges"]),
+    ],
+};
+
+pub(super) const COMPOSITIONS: MustHappen = MustHappen {
+    in_seeds: 300,
+    groups: &[
+        API,
+        WATCH,
+        ("bridge dies", &["AfterWrite", "BeforeWrite"]),
+        (
+            "step",
+            &[
+                "ApiDown",
+                "Apply",
+                "Compact",
+                "Compose",
+                "CutWatches",
+                "Delete",
+                "DeleteComposed",
+                "HangFunction",
+                "KillBridge",
+                "KillBridgeAt",
+                "KillFunction",
+                "KillOne",
+                "Pause",
+                "Resize",
+                "Stall",
+                "TerminateBridge",
+                "TerminateOne",
+                "Unpause",
+            ],
+        ),
+    ],
+};
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, Coverage, never_happened};
+    use super::{COMPOSITIONS, Counts, Coverage, MANAGED_RESOURCES, MustHappen};
 
     #[derive(Debug)]
     #[allow(dead_code, reason = "they are printed")]
@@ -171,14 +214,17 @@ mod tests {
 
     #[test]
     fn events_that_never_happened_are_reported() {
-        let all: Counts = never_happened(&Counts::new())
-            .into_iter()
-            .map(|name| (name, 1))
-            .collect();
-        assert!(all.len() > 50 && never_happened(&all).is_empty());
-        let mut some = all.clone();
+        let all = |must: &MustHappen| -> Counts {
+            let names = must.missing(&Counts::new()).into_iter();
+            names.map(|name| (name, 1)).collect()
+        };
+        for must in [MANAGED_RESOURCES, COMPOSITIONS] {
+            let all = all(&must);
+            assert!(all.len() > 30 && must.missing(&all).is_empty());
+        }
+        let mut some = all(&MANAGED_RESOURCES);
         some.insert("cloud: Doom".to_owned(), 0);
         some.remove("step: Usurp");
-        assert_eq!(never_happened(&some), ["cloud: Doom", "step: Usurp"]);
+        assert_eq!(MANAGED_RESOURCES.missing(&some), ["cloud: Doom", "step: Usurp"]);
     }
 }

@@ -16,6 +16,7 @@ mod kube_link;
 mod plan;
 mod plugin_host;
 mod run;
+mod seed_kind;
 mod steps;
 mod time;
 mod user;
@@ -23,12 +24,10 @@ mod wire;
 
 pub(crate) use self::{
     bridge::run as run_bridge,
+    compositions::CompositionChecker,
     environment::Environment,
+    function_host::FunctionHost,
     plugin_host::PluginHost,
     run::{collect_garbage, in_runtime},
 };
-pub use self::{
-    compositions::run as run_compositions,
-    coverage::{Counts, ENOUGH_SEEDS, never_happened},
-    run::{Report, known_composition_seeds, known_seeds, run},
-};
+pub use self::{coverage::Counts, run::Report, seed_kind::SeedKind};

@@ -51,36 +51,7 @@ pub struct Report {
     pub happened: Counts,
 }
 
-/// Seeds that once failed, of the file `seeds.txt`.
-///
-/// # Panics
-/// The file holds something else.
-pub fn known_seeds() -> Vec<u64> {
-    seeds(include_str!("../../seeds.txt"))
-}
-
-/// Seeds with compositions that once failed, of the file `composition-seeds.txt`.
-///
-/// # Panics
-/// The file holds something else.
-pub fn known_composition_seeds() -> Vec<u64> {
-    seeds(include_str!("../../composition-seeds.txt"))
-}
-
-#[allow(clippy::expect_used)] // A mistake in the file.
-fn seeds(file: &str) -> Vec<u64> {
-    let lines = file.lines().map(str::trim);
-    lines
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|line| line.parse().expect("a line of seeds is a number or a comment"))
-        .collect()
-}
-
-/// Runs one seed. `keeps_journal`: what happens is written down, which takes a while.
-///
-/// # Panics
-/// The runtime cannot be built.
-pub fn run(seed: u64, keeps_journal: bool) -> Report {
+pub(super) fn run(seed: u64, keeps_journal: bool) -> Report {
     let plan = Plan::draw(seed);
     let environment = Environment::new(seed, plan.kinds.clone(), keeps_journal, &settings(), plan.bridges);
     {

@@ -125,12 +125,16 @@ fn deleted<'a>(written: &'a Written) -> Option<(&'a Request, &'a Value)> {
     Some((request, &written.commit.old))
 }
 
-/// A bridge deletes what a composite resource or a claim of its kinds owns, and nothing else.
+/// A bridge deletes what a composite resource or a claim of its kinds owns, or what a definition that is being deleted defines, and nothing else.
 fn nothing_foreign_is_deleted(written: &Written) -> Option<String> {
     let (_, object) = deleted(written)?;
     if written.commit.resource.1 == GROUP {
         let claim = text(object, "/spec/claimRef/name");
         if claim.is_empty() {
+            let plural = &written.commit.resource.0;
+            if state::is_definition_deleting(written.state, plural) {
+                return None;
+            }
             return Some(format!("{} has no claim, and was deleted", about(object)));
         }
         let mut claims = written.state.all(Kind::Purchase.plural(), GROUP);

@@ -10,4 +10,4 @@ mod trouble;
 mod user;
 
 pub(crate) use self::invariants::CompositionChecker;
-pub use self::run::run;
+pub(super) use self::run::run;

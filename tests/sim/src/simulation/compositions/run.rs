@@ -36,11 +36,7 @@ const SERVED_WITHIN: Duration = Duration::from_mins(2);
 /// The plugin beside the function serves one kind, of which nobody makes an object.
 const PLUGIN_KIND: &str = "Bucket";
 
-/// Runs one seed with compositions. `keeps_journal`: what happens is written down, which takes a while.
-///
-/// # Panics
-/// The runtime cannot be built.
-pub fn run(seed: u64, keeps_journal: bool) -> Report {
+pub(in crate::simulation) fn run(seed: u64, keeps_journal: bool) -> Report {
     let plan = Plan::draw(seed);
     let kinds = vec![PLUGIN_KIND.to_owned()];
     let environment = Environment::new(seed, kinds, keeps_journal, &Settings::default(), plan.bridges);

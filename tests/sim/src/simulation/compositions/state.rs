@@ -3,7 +3,7 @@
 use fake_kube::state::ClusterState;
 use serde_json::Value;
 
-use super::manifests::{GROUP, Kind, NAMESPACE};
+use super::manifests::{GROUP, Kind};
 use crate::simulation::invariants::text;
 
 /// What may be composed: plural and group.
@@ -53,7 +53,7 @@ pub(super) fn lists(composite: &Value, object: &Value) -> bool {
     let refs = refs.and_then(Value::as_array);
     refs.into_iter().flatten().any(|reference| {
         let namespace = reference["namespace"].as_str();
-        let namespace = namespace.unwrap_or(NAMESPACE);
+        let namespace = namespace.unwrap_or_else(|| text(composite, "/metadata/namespace"));
         reference["kind"] == object["kind"]
             && reference["name"] == object["metadata"]["name"]
             && namespace == text(object, "/metadata/namespace")
@@ -62,6 +62,18 @@ pub(super) fn lists(composite: &Value, object: &Value) -> bool {
 
 pub(super) fn is_deleting(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
+}
+
+/// Whether the definition of composite resources of this plural is being deleted.
+pub(super) fn is_definition_deleting(state: &ClusterState, plural: &str) -> bool {
+    let name = format!("{plural}.{GROUP}");
+    let definition = state.object(
+        "compositeresourcedefinitions",
+        "apiextensions.crossplane.io",
+        "",
+        &name,
+    );
+    definition.is_some_and(is_deleting)
 }
 
 /// Status and reason of a condition.

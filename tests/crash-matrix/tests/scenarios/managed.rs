@@ -1,28 +1,25 @@
-//! The scenarios of `tests/sim/scenarios`, with real processes on a real API server: they must agree with the simulation.
-#![allow(missing_docs, clippy::unwrap_used)]
+//! Scenarios of managed resources.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bridge_sim::scenario::{CloudSnapshot, FLAGS, Flow, Power, Process, Runner, Scenario, Unexpected};
+use bridge_sim::scenario::{
+    CloudSnapshot, ClusterBackend, FLAGS, Flow, Power, Process, Runner, Scenario, ScenarioBackend, Unexpected,
+};
 use crash_matrix::testbed::{Programs, Testbed};
 use fake_cloud::{cloud::Profile, fault::Fault};
-use http::{Method, Request};
-use http_body_util::BodyExt;
+use http::Method;
 use jiff::Timestamp;
-use kube::{
-    Client, Config,
-    client::Body,
-    config::{KubeConfigOptions, Kubeconfig},
-};
 use serde_json::Value;
+
+use crate::user::{User, unexpected};
 
 /// Longest wait for anything; a test that gets there fails.
 const WAIT_LIMIT: Duration = Duration::from_mins(2);
 
 struct RealProcesses {
     testbed: Testbed,
-    client: Client,
+    user: User,
 }
 
 impl RealProcesses {
@@ -30,14 +27,8 @@ impl RealProcesses {
         let testbed = Testbed::start(Programs::from_build("runtime-bridge", &FLAGS).unwrap())
             .await
             .unwrap();
-        let kubeconfig = Kubeconfig::read_from(testbed.plane.kubeconfig()).unwrap();
-        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-        // One that hangs is asked again.
-        let mut config = config.unwrap();
-        config.read_timeout = Some(Duration::from_secs(10));
-        config.default_retry = false;
         Self {
-            client: Client::try_from(config).unwrap(),
+            user: User::connect(testbed.plane.kubeconfig()).await,
             testbed,
         }
     }
@@ -52,40 +43,8 @@ impl RealProcesses {
     }
 }
 
-fn unexpected(error: impl std::fmt::Display) -> Unexpected {
-    Unexpected(error.to_string())
-}
-
 #[async_trait(?Send)]
-impl bridge_sim::scenario::ScenarioBackend for RealProcesses {
-    async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected> {
-        let content_type = if method == Method::PATCH {
-            "application/merge-patch+json"
-        } else {
-            "application/json"
-        };
-        let bytes = if body.is_null() {
-            Vec::new()
-        } else {
-            body.to_string().into_bytes()
-        };
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("content-type", content_type)
-            .body(Body::from(bytes))
-            .map_err(unexpected)?;
-        let response = self.client.send(request).await.map_err(unexpected)?;
-        let code = response.status().as_u16();
-        let bytes = response
-            .into_body()
-            .collect()
-            .await
-            .map_err(unexpected)?
-            .to_bytes();
-        Ok((code, serde_json::from_slice(&bytes).unwrap_or_default()))
-    }
-
+impl ScenarioBackend for RealProcesses {
     async fn cloud(&mut self) -> Result<CloudSnapshot, Unexpected> {
         Ok(CloudSnapshot {
             now: Timestamp::now(),
@@ -126,14 +85,6 @@ impl bridge_sim::scenario::ScenarioBackend for RealProcesses {
         Ok(Flow::Goes)
     }
 
-    async fn terminate(&mut self) -> Result<Flow, Unexpected> {
-        self.testbed.terminate_bridge();
-        match self.testbed.wait_for_bridge_exit().await.map_err(unexpected)? {
-            Some(0) => Ok(Flow::Goes),
-            other => Err(Unexpected(format!("the bridge ended with {other:?}"))),
-        }
-    }
-
     async fn start(&mut self, process: Process) -> Result<(), Unexpected> {
         match process {
             Process::Bridge => self.testbed.start_bridge(None),
@@ -144,6 +95,21 @@ impl bridge_sim::scenario::ScenarioBackend for RealProcesses {
 
     async fn publish(&mut self, kinds: &[String]) -> Result<(), Unexpected> {
         self.testbed.publish(kinds).await.map_err(unexpected)
+    }
+}
+
+#[async_trait(?Send)]
+impl ClusterBackend for RealProcesses {
+    async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected> {
+        self.user.request(method, path, body).await
+    }
+
+    async fn terminate(&mut self) -> Result<Flow, Unexpected> {
+        self.testbed.terminate_bridge();
+        match self.testbed.wait_for_bridge_exit().await.map_err(unexpected)? {
+            Some(0) => Ok(Flow::Goes),
+            other => Err(Unexpected(format!("the bridge ended with {other:?}"))),
+        }
     }
 
     async fn power(&mut self, power: Power) -> Result<(), Unexpected> {

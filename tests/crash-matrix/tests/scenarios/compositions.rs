@@ -1,0 +1,112 @@
+//! Scenarios of compositions.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bridge_sim::{
+    composition_scenario::{CompositionBackend, CompositionRunner, CompositionScenario, Process, Step},
+    scenario::{ClusterBackend, Flow, Power, Unexpected},
+};
+use crash_matrix::endings::processes::Processes;
+use http::Method;
+use serde_json::Value;
+
+use crate::user::{User, unexpected};
+
+/// A bridge that was started waits for two minutes for what the one before it may still create.
+const WAIT_LIMIT: Duration = Duration::from_mins(4);
+
+struct RealProcesses {
+    processes: Processes,
+    user: User,
+}
+
+#[async_trait(?Send)]
+impl ClusterBackend for RealProcesses {
+    async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected> {
+        self.user.request(method, path, body).await
+    }
+
+    async fn terminate(&mut self) -> Result<Flow, Unexpected> {
+        self.processes.stop_bridges().await.map_err(unexpected)?;
+        Ok(Flow::Goes)
+    }
+
+    async fn power(&mut self, power: Power) -> Result<(), Unexpected> {
+        match power {
+            Power::Down => {
+                self.processes.plane.stop_api_server();
+                Ok(())
+            }
+            Power::Up => self.processes.plane.start_api_server().await.map_err(unexpected),
+        }
+    }
+
+    async fn pass(&mut self, time: Duration) {
+        tokio::time::sleep(time).await;
+    }
+
+    fn wait_limit(&self) -> Duration {
+        WAIT_LIMIT
+    }
+}
+
+#[async_trait(?Send)]
+impl CompositionBackend for RealProcesses {
+    async fn crash(&mut self, process: Process) -> Result<Flow, Unexpected> {
+        match process {
+            Process::Bridge => self.processes.kill_bridge().await,
+            Process::Function => self.processes.kill_function().await,
+        }
+        Ok(Flow::Goes)
+    }
+
+    async fn start(&mut self, process: Process) -> Result<(), Unexpected> {
+        match process {
+            Process::Bridge => self.processes.start_bridge(None).await,
+            Process::Function => self.processes.start_function(),
+        }
+        .map_err(unexpected)
+    }
+}
+
+impl RealProcesses {
+    async fn start() -> Self {
+        let mut processes = Processes::start(true).await.unwrap();
+        processes.start_bridge(None).await.unwrap();
+        let user = User::connect(processes.plane.kubeconfig()).await;
+        Self { processes, user }
+    }
+
+    /// One after the other: each ends with nothing left.
+    async fn run(scenarios: Vec<CompositionScenario>) {
+        let mut real = Self::start().await;
+        for scenario in scenarios {
+            let begun = std::time::Instant::now();
+            // What one leaves behind would disturb the others.
+            if let Err(unexpected) = CompositionRunner::new(&scenario).run(&mut real).await {
+                panic!("{unexpected}");
+            }
+            println!("{}: {:.1} s", scenario.name, begun.elapsed().as_secs_f64());
+        }
+    }
+}
+
+/// A bridge that replaces one waits for two minutes: each such scenario does that on a control plane of its own, beside the others.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_scenario_of_compositions_passes_with_real_processes() {
+    let replaces_the_bridge = |scenario: &CompositionScenario| {
+        let mut steps = scenario.steps.iter();
+        steps.any(|step| matches!(step, Step::Crash(Process::Bridge)))
+    };
+    let (slow, quick): (Vec<_>, _) = CompositionScenario::all()
+        .unwrap()
+        .into_iter()
+        .partition(replaces_the_bridge);
+    assert!(slow.len() >= 4 && quick.len() >= 4, "{slow:?} {quick:?}");
+    RealProcesses::run(quick).await;
+    let slow = slow
+        .into_iter()
+        .map(|scenario| RealProcesses::run(vec![scenario]));
+    futures::future::join_all(slow).await;
+}

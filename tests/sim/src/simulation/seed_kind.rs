@@ -1,0 +1,115 @@
+//! The two kinds of seeds: of managed resources, and of compositions.
+
+use std::{
+    process,
+    sync::mpsc::{RecvTimeoutError, Sender, channel},
+    thread,
+    time::Duration,
+};
+
+use super::{
+    compositions,
+    coverage::{self, Counts, MustHappen},
+    run::{self, Report},
+};
+
+/// A seed takes a second or two; within this time it has ended on the slowest machine, or never will.
+const ENDS_WITHIN: Duration = Duration::from_mins(5);
+
+/// What a seed is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeedKind {
+    /// Managed resources of a plugin.
+    ManagedResources,
+    /// Composite resources, claims and usages with a function.
+    Compositions,
+}
+
+impl SeedKind {
+    /// Runs one seed. `keeps_journal`: what happens is written down, which takes a while. A seed in which tasks are busy without end, so that no
+    /// time passes, ends the process with an error.
+    ///
+    /// # Panics
+    /// The runtime cannot be built.
+    pub fn run(self, seed: u64, keeps_journal: bool) -> Report {
+        let _ends = Deadline::begin(self, seed);
+        match self {
+            Self::ManagedResources => run::run(seed, keeps_journal),
+            Self::Compositions => compositions::run(seed, keeps_journal),
+        }
+    }
+
+    /// Seeds that once failed, of the files `seeds.txt` and `composition-seeds.txt`.
+    ///
+    /// # Panics
+    /// The file holds something else.
+    pub fn known(self) -> Vec<u64> {
+        let file = match self {
+            Self::ManagedResources => include_str!("../../seeds.txt"),
+            Self::Compositions => include_str!("../../composition-seeds.txt"),
+        };
+        read(file)
+    }
+
+    /// What must happen in so many seeds, and did not.
+    pub fn never_happened(self, seeds: usize, counts: &Counts) -> Vec<String> {
+        let must = self.must_happen();
+        if seeds < must.in_seeds {
+            return Vec::new();
+        }
+        must.missing(counts)
+    }
+
+    pub(super) fn must_happen(self) -> MustHappen {
+        match self {
+            Self::ManagedResources => coverage::MANAGED_RESOURCES,
+            Self::Compositions => coverage::COMPOSITIONS,
+        }
+    }
+
+    /// As flags of the command line name it.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Self::ManagedResources => "",
+            Self::Compositions => " --compositions",
+        }
+    }
+
+    /// The file of a run's results.
+    pub fn results(self) -> &'static str {
+        match self {
+            Self::ManagedResources => "simulation.json",
+            Self::Compositions => "simulation-compositions.json",
+        }
+    }
+}
+
+#[allow(clippy::expect_used)] // A mistake in the file.
+fn read(file: &str) -> Vec<u64> {
+    let lines = file.lines().map(str::trim);
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| line.parse().expect("a line of seeds is a number or a comment"))
+        .collect()
+}
+
+/// Until it is dropped.
+struct Deadline {
+    _ended: Sender<()>,
+}
+
+impl Deadline {
+    fn begin(kind: SeedKind, seed: u64) -> Self {
+        let (ended, wait) = channel::<()>();
+        thread::spawn(move || {
+            if wait.recv_timeout(ENDS_WITHIN) == Err(RecvTimeoutError::Timeout) {
+                eprintln!(
+                    "seed {seed}{}: it does not end, as something is busy without end; see it with a debugger or `perf top`",
+                    kind.flag()
+                );
+                process::exit(1);
+            }
+        });
+        Self { _ended: ended }
+    }
+}
