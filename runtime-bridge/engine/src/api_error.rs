@@ -98,6 +98,11 @@ impl ApiError {
         matches!(self, Self::Invalid(_) | Self::Denied(_))
     }
 
+    /// Whether a write that ended so may have been carried out, or may be yet.
+    pub fn may_have_taken_effect(&self) -> bool {
+        matches!(self, Self::Timeout(_) | Self::Interrupted(_) | Self::Unusable(_))
+    }
+
     /// The same request may succeed later, with nothing changed by anybody.
     pub fn is_transient(&self) -> bool {
         matches!(

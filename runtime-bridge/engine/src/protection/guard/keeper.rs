@@ -216,6 +216,7 @@ impl Keeper {
         let now = Instant::now();
         if !self.leadership.leads() {
             self.others_removed = false;
+            self.trial.begin_term();
             self.proved = None;
             self.failures = 0;
             self.failing = Failing::No;
@@ -304,19 +305,17 @@ impl Keeper {
         }
         self.remove_others().await;
         let is_watched = |object: &KeptObject| self.watches.state(&object.api.kind) == WatchState::Live;
-        let mut inspect = if self.objects.iter().all(is_watched) {
+        let inspect = if self.objects.iter().all(is_watched) {
             INSPECT_WATCHED
         } else {
             INSPECT_UNWATCHED
         };
-        if let Err(error) = self.trial.remove(&self.writer).await {
+        let removed = self.trial.remove(&self.writer).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "failed to remove the ConfigMap of the trial, will retry");
-        }
-        if self.trial.is_left() {
-            inspect = INSPECT_UNWATCHED;
-        }
+            Some(Instant::now() + INSPECT_UNWATCHED)
+        });
         let inspect = Instant::now() + inspect;
-        Ok(due.map_or(inspect, |due| due.min(inspect)))
+        Ok([due, removed].into_iter().flatten().fold(inspect, Instant::min))
     }
 
     /// The objects as they should be, and when they are to be others.

@@ -26,8 +26,8 @@ pub(super) struct TrialObject {
     namespace: String,
     /// It is there, or may be.
     left: bool,
-    /// When a create of it had no good answer: it may come yet.
-    lost_create: Option<Instant>,
+    /// Until when a create of it that had no answer may land: of this process, or of one that led before.
+    lands_until: Instant,
 }
 
 impl TrialObject {
@@ -43,9 +43,15 @@ impl TrialObject {
             key: Key::new(api.kind.clone(), Some(namespace), names::TRIAL),
             api,
             namespace: namespace.to_owned(),
-            left: false,
-            lost_create: None,
+            left: true,
+            lands_until: Instant::now() + LATE_CREATE,
         }
+    }
+
+    /// Another process may lead until this one does, and leave an object, or a create that has not landed.
+    pub(super) fn begin_term(&mut self) {
+        self.left = true;
+        self.lands_until = Instant::now() + LATE_CREATE;
     }
 
     /// Whether the guard refuses now.
@@ -72,8 +78,8 @@ impl TrialObject {
                 let created = writer
                     .create_document(&self.api, namespace, &trial_object())
                     .await;
-                if created.is_err() {
-                    self.lost_create = Some(Instant::now());
+                if created.as_ref().is_err_and(ApiError::may_have_taken_effect) {
+                    self.lands_until = Instant::now() + LATE_CREATE;
                 }
                 return created;
             }
@@ -86,16 +92,12 @@ impl TrialObject {
         self.label(writer, &object, json!("true")).await
     }
 
-    /// Whether it is there, or may be, and is to be removed.
-    pub(super) fn is_left(&self) -> bool {
-        self.left
-    }
-
-    /// Removes it, if it is there: without its label nothing refuses that.
-    pub(super) async fn remove(&mut self, writer: &Writer) -> Result<(), ApiError> {
+    /// Removes it, if it is there: without its label nothing refuses that. Returns when that is to be done once more.
+    pub(super) async fn remove(&mut self, writer: &Writer) -> Result<Option<Instant>, ApiError> {
         if !self.left {
-            return Ok(());
+            return Ok(None);
         }
+        let begun = Instant::now();
         match writer.get_live(&self.api, &self.key).await {
             Err(ApiError::NotFound(_)) => {}
             found => {
@@ -109,8 +111,8 @@ impl TrialObject {
                 writer.delete(&self.api, &self.key, deletion).await?;
             }
         }
-        self.left = self.lost_create.is_some_and(|at| at.elapsed() < LATE_CREATE);
-        Ok(())
+        self.left = begun < self.lands_until;
+        Ok(self.left.then_some(self.lands_until))
     }
 
     async fn label(&self, writer: &Writer, object: &Object, value: Value) -> Result<Arc<Object>, ApiError> {
