@@ -26,11 +26,11 @@ pub use self::{
     runner::{CompositionBackend, CompositionRunner},
     simulated::simulate_compositions,
 };
-use crate::scenario::read_folder;
+use crate::scenario::{Power, read_folder};
 
 /// A scenario file: what happens, step by step, and what must come of it.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CompositionScenario {
     /// Name of its file, without the ending.
     #[serde(default)]
@@ -40,6 +40,9 @@ pub struct CompositionScenario {
     /// Files of `composition-scenarios/definitions`: what is in them is applied first.
     #[serde(default)]
     pub definitions: Vec<String>,
+    /// It takes hours, or asks how long something takes: it does not run with real processes.
+    #[serde(default)]
+    pub virtual_only: bool,
     /// The steps, one after the other.
     pub steps: Vec<Step>,
 }
@@ -94,6 +97,8 @@ pub enum Step {
     Terminate,
     /// A process that was killed or terminated is started again.
     Start(Process),
+    /// No client reaches the API server, or all do again.
+    Api(Power),
     /// So many seconds pass.
     Pass(u32),
     /// This becomes true of an object, within the limit.
@@ -138,6 +143,8 @@ pub struct Expectation {
     pub messages: BTreeMap<String, String>,
     /// By JSON pointer: what is there; `null`: nothing.
     pub fields: BTreeMap<String, Value>,
+    /// In so many seconds, where time is virtual.
+    pub within: Option<u32>,
 }
 
 impl CompositionScenario {

@@ -68,6 +68,7 @@ impl CompositionRunner {
             Step::Crash(process) => return backend.crash(*process).await,
             Step::Terminate => return backend.terminate().await,
             Step::Start(process) => backend.start(*process).await?,
+            Step::Api(power) => backend.power(*power).await?,
             Step::Pass(seconds) => backend.pass(Duration::from_secs((*seconds).into())).await,
             Step::Define(name) => self.define(name, backend).await?,
             Step::Apply(object) => self.apply(object, backend).await?,
@@ -210,7 +211,8 @@ impl CompositionRunner {
         backend: &mut dyn CompositionBackend,
     ) -> Result<(), Unexpected> {
         let path = self.path(&wanted.of, backend).await?;
-        let end = Instant::now() + backend.wait_limit();
+        let within = wanted.within.map(|seconds| Duration::from_secs(seconds.into()));
+        let end = Instant::now() + within.unwrap_or_else(|| backend.wait_limit());
         loop {
             let missing = match backend.kube(Method::GET, &path, &Value::Null).await {
                 Ok((code @ (200 | 404), object)) => {
