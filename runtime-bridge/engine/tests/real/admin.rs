@@ -86,6 +86,13 @@ impl Admin {
         self.send(Method::PUT, path, "application/json", object).await
     }
 
+    /// Server-side apply with force, as this field manager.
+    pub async fn apply(&self, path: &str, manager: &str, fields: &Value) -> Value {
+        let path = format!("{path}?fieldManager={manager}&force=true");
+        let applied = self.send(Method::PATCH, &path, "application/apply-patch+yaml", fields);
+        applied.await.unwrap()
+    }
+
     /// Changes what must be there.
     pub async fn json_patch(&self, path: String, change: Value) {
         let change = self.send::<Value>(Method::PATCH, &path, "application/json-patch+json", &change);

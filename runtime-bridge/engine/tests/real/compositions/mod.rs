@@ -20,6 +20,7 @@ mod reserved;
 mod responsive;
 mod schemas;
 mod stage;
+mod takeover;
 mod tenants;
 mod too_deep;
 mod usages;

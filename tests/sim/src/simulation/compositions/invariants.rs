@@ -130,6 +130,9 @@ fn nothing_foreign_is_deleted(written: &Written) -> Option<String> {
     let (_, object) = deleted(written)?;
     if written.commit.resource.1 == GROUP {
         let claim = text(object, "/spec/claimRef/name");
+        if claim.is_empty() && controller(object).is_some_and(is_composite_kind) {
+            return None;
+        }
         if claim.is_empty() {
             let plural = &written.commit.resource.0;
             if state::is_definition_deleting(written.state, plural) {

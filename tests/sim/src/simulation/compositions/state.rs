@@ -3,11 +3,14 @@
 use fake_kube::state::ClusterState;
 use serde_json::Value;
 
-use super::manifests::{GROUP, Kind};
+use super::manifests::GROUP;
 use crate::simulation::invariants::text;
 
 /// What may be composed: plural and group.
 pub(super) const COMPOSED: [(&str, &str); 2] = [("configmaps", ""), ("usages", "protection.crossplane.io")];
+
+/// Plurals of composite resources: those of seeds, and a cluster-scoped one that a scenario has.
+const COMPOSITES: [&str; 3] = ["orders", "xpurchases", "chains"];
 
 /// The owner that controls an object.
 pub(super) fn controller(object: &Value) -> Option<&Value> {
@@ -23,16 +26,14 @@ pub(super) fn composite<'a>(state: &'a ClusterState, uid: &str) -> Option<&'a Va
 
 /// All composite resources.
 pub(super) fn composites(state: &ClusterState) -> impl Iterator<Item = &Value> {
-    Kind::ALL
-        .into_iter()
-        .flat_map(|kind| state.all(kind.composite_plural(), GROUP))
+    COMPOSITES.into_iter().flat_map(|plural| state.all(plural, GROUP))
 }
 
 /// Whether a composite resource's kind is named by an owner.
 pub(super) fn is_composite_kind(owner: &Value) -> bool {
-    Kind::ALL
-        .iter()
-        .any(|kind| owner["kind"] == kind.composite_kind())
+    owner["apiVersion"]
+        .as_str()
+        .is_some_and(|version| version.starts_with(GROUP))
 }
 
 /// All that is composed, and the composite resource that controls it, by its uid.
