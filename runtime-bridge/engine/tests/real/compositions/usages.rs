@@ -353,6 +353,23 @@ async fn usages_of_the_other_kinds_protect_cluster_scoped_objects() {
 }
 
 #[tokio::test]
+async fn a_namespaced_usage_protects_a_cluster_scoped_object_as_in_crossplane() {
+    let (stage, bridge, namespace) = begin().await;
+    let other = stage.admin.namespace("other").await;
+    let of = json!({"apiVersion": "v1", "kind": "Namespace", "resourceRef": {"name": other}});
+    let one = usage("protect", &json!({"of": of, "reason": "why"}));
+    stage.create(&usages(&namespace), &one).await;
+    let path = format!("{}/protect", usages(&namespace));
+    ready(&stage, &path).await;
+    let used = format!("/api/v1/namespaces/{other}");
+    stage.object(&used, is_in_use).await;
+    stage.admin.delete(&path).await.unwrap();
+    stage.gone(&path).await;
+    stage.object(&used, |used| !is_in_use(used)).await;
+    bridge.end().await;
+}
+
+#[tokio::test]
 async fn the_api_server_refuses_what_names_nothing() {
     let (stage, bridge, namespace) = begin().await;
     stage.create(&maps(&namespace), &map("db")).await;
