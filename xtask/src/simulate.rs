@@ -15,6 +15,8 @@ use crate::run::run;
 const SECONDS: [(u64, &[&str]); 2] = [(80, &[]), (40, &["--compositions"])];
 /// More than fit in that; the numbers of docs/reliability.md are of so many.
 const SEEDS: u64 = 10_000;
+/// Enough to come by all that is drawn.
+const COMPOSITION_SEEDS: u64 = 1_000;
 /// Built with all else by [`build_all`](crate::build::build_all).
 const BINARY: &str = "sim";
 
@@ -86,11 +88,17 @@ pub(crate) async fn rotated(project: &Project, report: &Report) -> Result<String
 
 /// The same seeds each time, for the numbers of docs/reliability.md.
 pub(crate) async fn first(project: &Project, report: &Report) -> Result<(), Failure> {
+    let out = format!("--out={}", project.results()?.display());
+    let flags = [format!("--seeds={SEEDS}"), out.clone()];
+    report.step("simulate", run(simulation(project, &flags))).await?;
     let flags = [
-        format!("--seeds={SEEDS}"),
-        format!("--out={}", project.results()?.display()),
+        format!("--seeds={COMPOSITION_SEEDS}"),
+        out,
+        "--compositions".to_owned(),
     ];
-    report.step("simulate", run(simulation(project, &flags))).await
+    report
+        .step("simulate --compositions", run(simulation(project, &flags)))
+        .await
 }
 
 fn simulation(project: &Project, flags: &[String]) -> Spawn {

@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         return tell_scenario(name);
     }
     if let Some(seed) = args.replay {
-        let report = args.kind().run(seed, true);
+        let report = args.kind().replay(seed, true);
         for line in &report.journal {
             println!("{line}");
         }

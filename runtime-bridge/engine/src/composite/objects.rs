@@ -201,13 +201,8 @@ pub(crate) fn failure(error: &ApiError) -> WriteFailure {
         ApiError::Invalid(_) | ApiError::Denied(_) | ApiError::Forbidden(_) | ApiError::FieldConflict(_) => {
             WriteFailureKind::Rejected
         }
-        ApiError::Timeout(_) | ApiError::Interrupted(_) | ApiError::Unusable(_) => WriteFailureKind::Unknown,
-        ApiError::NotServed(_)
-        | ApiError::DependencyNotFound(_)
-        | ApiError::Expired(_)
-        | ApiError::Throttled { .. }
-        | ApiError::Unavailable(_)
-        | ApiError::NotSent => WriteFailureKind::NotDone,
+        error if error.may_have_taken_effect() => WriteFailureKind::Unknown,
+        _ => WriteFailureKind::NotDone,
     };
     WriteFailure {
         kind,

@@ -219,13 +219,7 @@ fn may_be_written(
 }
 
 fn is_unknown(error: &CrdError) -> bool {
-    matches!(
-        error,
-        CrdError::Api {
-            source: ApiError::Timeout(_) | ApiError::Interrupted(_) | ApiError::Unusable(_),
-            ..
-        }
-    )
+    matches!(error, CrdError::Api { source, .. } if source.may_have_taken_effect())
 }
 
 /// Brings definitions into the cluster, whoever leads, as [`bring`] does with each, and waits until all are established, but not longer than

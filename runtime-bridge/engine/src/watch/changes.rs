@@ -5,15 +5,15 @@ use std::sync::{
 
 use tokio::sync::Notify;
 
-/// Whom to tell that the cluster may serve something else.
+/// Announces that the cluster may serve something else.
 #[derive(Debug)]
 pub(crate) struct ServedChanges {
-    /// Who plans the watches.
+    /// Wakes the task that plans the watches.
     plan: Arc<Notify>,
     count: Arc<Count>,
 }
 
-/// Of the changes until now.
+/// Number of changes until now.
 #[derive(Debug, Default)]
 struct Count {
     changes: AtomicU64,
@@ -67,19 +67,21 @@ impl ServedChange {
     /// Waits for a change after the last one that was seen, which is seen then. Can be cancelled: a change is not lost by it.
     ///
     /// # Errors
-    /// There will be none.
+    /// [`Dropped`] once the engine is dropped, and all changes are seen.
     pub async fn changed(&mut self) -> Result<(), Dropped> {
         loop {
             let notified = self.count.changed.notified();
             let mut notified = std::pin::pin!(notified);
             // What happens from here on wakes it.
             notified.as_mut().enable();
+            // Before the changes: one that came before the end counts.
+            let ended = self.of.strong_count() == 0;
             let changes = self.count.changes.load(Ordering::Acquire);
             if changes != self.seen {
                 self.seen = changes;
                 return Ok(());
             }
-            if self.of.strong_count() == 0 {
+            if ended {
                 return Err(Dropped);
             }
             notified.await;

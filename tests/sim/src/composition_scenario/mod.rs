@@ -6,7 +6,7 @@
 //! steps:
 //!   - apply: {apiVersion: shop.example.org/v1, kind: Order, metadata: {name: web}}
 //!   - expect: {of: Order/web, conditions: {Ready: True/Available}}
-//!   - delete: {of: [Order/web]}
+//!   - delete: [Order/web]
 //!   - expect: {of: Order/web, gone: true}
 //! ```
 //!
@@ -63,14 +63,9 @@ pub enum Step {
         change: Value,
     },
     /// A user deletes these, one right after the other.
-    Delete {
-        /// The objects.
-        of: Vec<String>,
-        /// As `kubectl delete --cascade` has it.
-        #[serde(default)]
-        propagation: Propagation,
-    },
-    /// A user deletes an object, and reads it and others every 100 ms until it says that it is being deleted: until then none of them may go.
+    Delete(Vec<String>),
+    /// A user deletes an object, and reads others and then it every 100 ms until it says that it is being deleted: in no reading may one of the others go
+    /// and it not say so. In virtual time the invariants say more: they hold for each commit.
     DeleteVisibly {
         /// The object.
         of: String,
@@ -113,16 +108,6 @@ pub enum Process {
     Bridge,
     /// The composition function.
     Function,
-}
-
-/// `propagationPolicy` of a deletion.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-pub enum Propagation {
-    /// What `kubectl delete` asks for.
-    #[default]
-    Background,
-    /// `--cascade=foreground`
-    Foreground,
 }
 
 /// What comes to pass. What is left out does not matter.

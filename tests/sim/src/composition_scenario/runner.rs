@@ -4,11 +4,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{CompositionScenario, Expectation, Process, Step, objects::Objects};
 use crate::scenario::{ClusterBackend, Flow, LOOK_AGAIN, Unexpected, ask, condition, conditions};
+
+/// Of what is composed in scenarios: lists of all namespaces.
+const COMPOSED: [&str; 2] = [
+    "/api/v1/configmaps",
+    "/apis/protection.crossplane.io/v1beta1/usages",
+];
 
 /// Where a scenario of compositions runs.
 #[async_trait(?Send)]
@@ -75,21 +81,21 @@ impl CompositionRunner {
             Step::Patch { of, change } => {
                 let path = self.path(of, backend).await?;
                 let change = self.objects.fill_all(change);
-                ask(backend, Method::PATCH, &path, &change).await?;
+                demand(backend, Method::PATCH, &path, &change).await?;
             }
-            Step::Delete { of, propagation } => {
-                let options = json!({"propagationPolicy": format!("{propagation:?}")});
-                for one in of {
+            Step::Delete(all) => {
+                for one in all {
                     let path = self.path(one, backend).await?;
-                    ask(backend, Method::DELETE, &path, &options).await?;
+                    demand(backend, Method::DELETE, &path, &Value::Null).await?;
                 }
             }
             Step::DeleteVisibly { of, before } => self.delete_visibly(of, before, backend).await?,
             Step::Refused { of, message } => self.refused(of, message, backend).await?,
             Step::Note { of, name } => {
                 let path = self.path(of, backend).await?;
-                let object = ask(backend, Method::GET, &path, &Value::Null).await?;
-                let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+                let object = demand(backend, Method::GET, &path, &Value::Null).await?;
+                let uid = object["metadata"]["uid"].as_str();
+                let uid = uid.ok_or_else(|| Unexpected(format!("{of} has no uid")))?;
                 self.objects.noted.insert(name.clone(), uid.to_owned());
             }
             Step::Expect(expectation) => self.expect(expectation, backend).await?,
@@ -160,7 +166,7 @@ impl CompositionRunner {
         for other in before {
             others.push((other, self.path(other, backend).await?));
         }
-        ask(backend, Method::DELETE, &path, &Value::Null).await?;
+        demand(backend, Method::DELETE, &path, &Value::Null).await?;
         let end = Instant::now() + backend.wait_limit();
         loop {
             backend.pass(LOOK_AGAIN).await;
@@ -210,6 +216,11 @@ impl CompositionRunner {
         wanted: &Expectation,
         backend: &mut dyn CompositionBackend,
     ) -> Result<(), Unexpected> {
+        if let Some(name) = &wanted.other_than
+            && !self.objects.noted.contains_key(name)
+        {
+            return Err(Unexpected(format!("no uid was noted as {name:?}")));
+        }
         let path = self.path(&wanted.of, backend).await?;
         let within = wanted.within.map(|seconds| Duration::from_secs(seconds.into()));
         let end = Instant::now() + within.unwrap_or_else(|| backend.wait_limit());
@@ -270,31 +281,65 @@ impl CompositionRunner {
         (!missing.is_empty()).then(|| format!("{}; {}", missing.join(", "), conditions(object)))
     }
 
-    /// Deletes what was applied, last things first, until all of it is gone. Namespaces stay: the simulation has nothing that empties them.
+    /// Deletes what was applied, last things first, until all of it is gone, and nothing that was composed is left. Namespaces stay: the simulation
+    /// has nothing that empties them.
     async fn clear(&self, backend: &mut dyn CompositionBackend) -> Result<(), Unexpected> {
         for reference in self.objects.applied.iter().rev() {
             if reference.starts_with("Namespace/") {
                 continue;
             }
             let path = self.objects.path(reference)?;
-            let end = Instant::now() + backend.wait_limit();
-            loop {
-                let (code, answer) = backend.kube(Method::DELETE, &path, &Value::Null).await?;
-                if code == 404 {
-                    break;
-                }
-                if Instant::now() > end {
-                    let (_, object) = backend.kube(Method::GET, &path, &Value::Null).await?;
-                    return Err(Unexpected(format!(
-                        "{reference} stays: {code} {}; {}",
-                        answer["message"],
-                        conditions(&object)
-                    )));
-                }
-                backend.pass(LOOK_AGAIN).await;
+            let (code, object) = backend.kube(Method::GET, &path, &Value::Null).await?;
+            if code == 404 {
+                continue;
+            }
+            if !is_deleting(&object) {
+                demand(backend, Method::DELETE, &path, &Value::Null).await?;
+            }
+            let gone = Expectation {
+                of: reference.clone(),
+                gone: Some(true),
+                ..Expectation::default()
+            };
+            self.expect(&gone, backend).await?;
+        }
+        for collection in COMPOSED {
+            let list = demand(backend, Method::GET, collection, &Value::Null).await?;
+            let items = list["items"].as_array().into_iter().flatten();
+            let left = items.filter(|item| !item["metadata"]["labels"]["crossplane.io/composite"].is_null());
+            let left: Vec<_> = left.map(|item| &item["metadata"]["name"]).collect();
+            if !left.is_empty() {
+                return Err(Unexpected(format!("of {collection} these are left: {left:?}")));
             }
         }
         Ok(())
+    }
+}
+
+/// A request that must be a success at once: only an API server that does not answer, or not now, is asked again.
+async fn demand(
+    backend: &mut dyn CompositionBackend,
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> Result<Value, Unexpected> {
+    let end = Instant::now() + backend.wait_limit();
+    loop {
+        let why = match backend.kube(method.clone(), path, body).await {
+            Ok((code, answer)) if code < 300 => return Ok(answer),
+            Ok((code, answer)) => {
+                let why = format!("{code}: {}", answer["message"]);
+                if code != 429 && code < 500 {
+                    return Err(Unexpected(format!("{method} {path}: {why}")));
+                }
+                why
+            }
+            Err(error) => error.to_string(),
+        };
+        if Instant::now() > end {
+            return Err(Unexpected(format!("{method} {path}: {why}")));
+        }
+        backend.pass(LOOK_AGAIN).await;
     }
 }
 

@@ -14,7 +14,8 @@ use super::{
     CloudSnapshot, ClusterBackend, Flow, Power, Process, Runner, Scenario, ScenarioBackend, Unexpected,
 };
 use crate::simulation::{
-    CompositionChecker, Environment, FunctionHost, PluginHost, collect_garbage, in_runtime, run_bridge,
+    CompositionChecker, Deadline, Environment, FunctionHost, PluginHost, collect_garbage, in_runtime,
+    run_bridge,
 };
 
 /// Virtual time costs little.
@@ -38,6 +39,7 @@ pub(crate) fn simulate_with(
     mut run: impl AsyncFnMut(&mut Simulated) -> Result<Flow, Unexpected>,
 ) -> Result<Vec<String>, (Unexpected, Vec<String>)> {
     let environment = Environment::new(0, kinds, true, &super::settings(), 1);
+    let _ends = Deadline::begin("a scenario".to_owned());
     if running.function.is_some() {
         *environment.compositions.lock() = Some(CompositionChecker::default());
     }
@@ -61,7 +63,7 @@ pub(crate) fn simulate_with(
     let journal = environment.journal();
     let wrong = environment.violations();
     match ended {
-        Err(unexpected) => Err((unexpected, journal)),
+        Err(Unexpected(why)) => Err((Unexpected([vec![why], wrong].concat().join("; ")), journal)),
         Ok(_) if !wrong.is_empty() => Err((Unexpected(wrong.join("; ")), journal)),
         Ok(_) => Ok(journal),
     }

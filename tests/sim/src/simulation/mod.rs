@@ -8,6 +8,7 @@ mod chance;
 mod cloud_link;
 mod compositions;
 mod coverage;
+mod deadline;
 mod environment;
 mod function_host;
 mod invariants;
@@ -25,6 +26,7 @@ mod wire;
 pub(crate) use self::{
     bridge::run as run_bridge,
     compositions::CompositionChecker,
+    deadline::Deadline,
     environment::Environment,
     function_host::FunctionHost,
     plugin_host::PluginHost,

@@ -1,20 +1,11 @@
 //! The two kinds of seeds: of managed resources, and of compositions.
 
-use std::{
-    process,
-    sync::mpsc::{RecvTimeoutError, Sender, channel},
-    thread,
-    time::Duration,
-};
-
 use super::{
     compositions,
     coverage::{self, Counts, MustHappen},
+    deadline::Deadline,
     run::{self, Report},
 };
-
-/// A seed takes a second or two; within this time it has ended on the slowest machine, or never will.
-const ENDS_WITHIN: Duration = Duration::from_mins(5);
 
 /// What a seed is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +23,15 @@ impl SeedKind {
     /// # Panics
     /// The runtime cannot be built.
     pub fn run(self, seed: u64, keeps_journal: bool) -> Report {
-        let _ends = Deadline::begin(self, seed);
+        let _ends = Deadline::begin(format!("seed {seed}{}", self.flag()));
+        self.replay(seed, keeps_journal)
+    }
+
+    /// Likewise, for as long as it takes: somebody watches it.
+    ///
+    /// # Panics
+    /// The runtime cannot be built.
+    pub fn replay(self, seed: u64, keeps_journal: bool) -> Report {
         match self {
             Self::ManagedResources => run::run(seed, keeps_journal),
             Self::Compositions => compositions::run(seed, keeps_journal),
@@ -91,25 +90,4 @@ fn read(file: &str) -> Vec<u64> {
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .map(|line| line.parse().expect("a line of seeds is a number or a comment"))
         .collect()
-}
-
-/// Until it is dropped.
-struct Deadline {
-    _ended: Sender<()>,
-}
-
-impl Deadline {
-    fn begin(kind: SeedKind, seed: u64) -> Self {
-        let (ended, wait) = channel::<()>();
-        thread::spawn(move || {
-            if wait.recv_timeout(ENDS_WITHIN) == Err(RecvTimeoutError::Timeout) {
-                eprintln!(
-                    "seed {seed}{}: it does not end, as something is busy without end; see it with a debugger or `perf top`",
-                    kind.flag()
-                );
-                process::exit(1);
-            }
-        });
-        Self { _ended: ended }
-    }
 }

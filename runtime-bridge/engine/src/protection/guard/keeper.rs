@@ -110,6 +110,7 @@ impl UsageGuard {
             watches: Arc::clone(&engine.watches),
             leadership: options.leadership,
             trial: TrialObject::new(&options.namespace),
+            term: None,
             state,
             changed,
             objects,
@@ -166,6 +167,8 @@ struct Keeper {
     watches: Arc<Watches>,
     leadership: Leadership,
     trial: TrialObject,
+    /// The time of leading in which it last did something; another process may have led since.
+    term: Option<u64>,
     state: watch::Sender<GuardState>,
     changed: Arc<Notify>,
     objects: Vec<KeptObject>,
@@ -215,9 +218,6 @@ impl Keeper {
     async fn step(&mut self) -> Instant {
         let now = Instant::now();
         if !self.leadership.leads() {
-            self.others_removed = false;
-            self.trial.begin_term();
-            self.proved = None;
             self.failures = 0;
             self.failing = Failing::No;
             let message = "the bridge that leads keeps the guard, and knows whether it is in force";
@@ -225,6 +225,13 @@ impl Keeper {
                 message: message.to_owned(),
             });
             return now + INSPECT_WATCHED;
+        }
+        let term = Some(self.leadership.term());
+        if self.term != term {
+            self.term = term;
+            self.others_removed = false;
+            self.proved = None;
+            self.trial.begin_term();
         }
         match self.keep().await {
             Ok(until) => {

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_core::{
     composite::names::IN_USE,
+    crd::{MANAGED_BY, MANAGED_BY_LABEL},
     protection::guard::{GuardKind, Trial, TrialAnswer, names, trial_object},
     watch_plan::GroupKind,
 };
@@ -43,8 +44,8 @@ impl TrialObject {
             key: Key::new(api.kind.clone(), Some(namespace), names::TRIAL),
             api,
             namespace: namespace.to_owned(),
-            left: true,
-            lands_until: Instant::now() + LATE_CREATE,
+            left: false,
+            lands_until: Instant::now(),
         }
     }
 
@@ -85,6 +86,12 @@ impl TrialObject {
             }
             found => found?,
         };
+        if !is_own(&object) {
+            return Err(ApiError::AlreadyExists(format!(
+                "the ConfigMap {} is not the bridge's: delete it, or give it another name",
+                self.key
+            )));
+        }
         self.left = true;
         if object.label(IN_USE) == Some("true") {
             return Ok(object);
@@ -100,6 +107,7 @@ impl TrialObject {
         let begun = Instant::now();
         match writer.get_live(&self.api, &self.key).await {
             Err(ApiError::NotFound(_)) => {}
+            Ok(found) if !is_own(&found) => {}
             found => {
                 let found = found?;
                 let object = self.label(writer, &found, Value::Null).await?;
@@ -123,4 +131,9 @@ impl TrialObject {
         };
         writer.merge(&self.api, &self.key, merge).await
     }
+}
+
+/// Objects of other owners are neither labelled nor deleted.
+fn is_own(object: &Object) -> bool {
+    object.label(MANAGED_BY_LABEL) == Some(MANAGED_BY)
 }

@@ -130,7 +130,8 @@ fn nothing_foreign_is_deleted(written: &Written) -> Option<String> {
     let (_, object) = deleted(written)?;
     if written.commit.resource.1 == GROUP {
         let claim = text(object, "/spec/claimRef/name");
-        if claim.is_empty() && controller(object).is_some_and(is_composite_kind) {
+        let owner = controller(object).and_then(|owner| owner["uid"].as_str());
+        if owner.is_some_and(|uid| state::composite(written.state, uid).is_some()) {
             return None;
         }
         if claim.is_empty() {

@@ -7,10 +7,18 @@ use super::manifests::GROUP;
 use crate::simulation::invariants::text;
 
 /// What may be composed: plural and group.
-pub(super) const COMPOSED: [(&str, &str); 2] = [("configmaps", ""), ("usages", "protection.crossplane.io")];
+pub(super) const COMPOSED: [(&str, &str); 3] = [
+    ("configmaps", ""),
+    ("usages", "protection.crossplane.io"),
+    ("orders", GROUP),
+];
 
-/// Plurals of composite resources: those of seeds, and a cluster-scoped one that a scenario has.
-const COMPOSITES: [&str; 3] = ["orders", "xpurchases", "chains"];
+/// Composite resources, by plural and kind: those of seeds, and a cluster-scoped one that a scenario has.
+const COMPOSITES: [(&str, &str); 3] = [
+    ("orders", "Order"),
+    ("xpurchases", "XPurchase"),
+    ("chains", "Chain"),
+];
 
 /// The owner that controls an object.
 pub(super) fn controller(object: &Value) -> Option<&Value> {
@@ -26,14 +34,18 @@ pub(super) fn composite<'a>(state: &'a ClusterState, uid: &str) -> Option<&'a Va
 
 /// All composite resources.
 pub(super) fn composites(state: &ClusterState) -> impl Iterator<Item = &Value> {
-    COMPOSITES.into_iter().flat_map(|plural| state.all(plural, GROUP))
+    COMPOSITES
+        .into_iter()
+        .flat_map(|(plural, _)| state.all(plural, GROUP))
 }
 
 /// Whether a composite resource's kind is named by an owner.
 pub(super) fn is_composite_kind(owner: &Value) -> bool {
-    owner["apiVersion"]
+    let group = owner["apiVersion"]
         .as_str()
-        .is_some_and(|version| version.starts_with(GROUP))
+        .and_then(|version| version.split_once('/'));
+    group.is_some_and(|(group, _)| group == GROUP)
+        && COMPOSITES.iter().any(|(_, kind)| owner["kind"] == *kind)
 }
 
 /// All that is composed, and the composite resource that controls it, by its uid.
