@@ -60,7 +60,10 @@ func (r *claimReconciler) pass(ctx context.Context, request reconcile.Request) (
 		setObjectCondition(claim, "Ready", "True", "Available", "")
 	}
 	// Also where nothing has changed.
-	return reconcile.Result{}, r.client.Status().Update(ctx, claim)
+	if err := r.client.Status().Update(ctx, claim); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{}, untilCached(ctx, r.client, claim)
 }
 
 // bound gives the composite resource that the claim names; nil if it is absent.
@@ -90,7 +93,10 @@ func (r *claimReconciler) delete(ctx context.Context, claim, xr *unstructured.Un
 	if !controllerutil.RemoveFinalizer(claim, claimFinalizer) {
 		return nil
 	}
-	return client.IgnoreNotFound(r.client.Update(ctx, claim))
+	if err := client.IgnoreNotFound(r.client.Update(ctx, claim)); err != nil {
+		return err
+	}
+	return untilAbsent(ctx, r.client, claim)
 }
 
 // sync updates the claim, applies the composite resource, and updates the claim's status: in this order no composite

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -98,10 +99,47 @@ func (r *compositeReconciler) pass(ctx context.Context, request reconcile.Reques
 	}
 	r.report(xr, result)
 	next := reconcile.Result{RequeueAfter: jittered(result.ttl)}
-	if equality.Semantic.DeepEqual(read.Object["status"], xr.Object["status"]) {
-		return next, nil
+	if !equality.Semantic.DeepEqual(read.Object["status"], xr.Object["status"]) {
+		if err := r.client.Status().Update(ctx, xr); err != nil {
+			return reconcile.Result{}, err
+		}
 	}
-	return next, r.client.Status().Update(ctx, xr)
+	return next, untilCached(ctx, r.client, xr)
+}
+
+// untilCached waits until the cache holds what was written, in favour of this side: a pass over a former version would
+// apply its conditions again, and that makes for another pass, and so on.
+func untilCached(ctx context.Context, cached client.Client, written *unstructured.Unstructured) error {
+	version := func(object *unstructured.Unstructured) int {
+		version, _ := strconv.Atoi(object.GetResourceVersion())
+		return version
+	}
+	return untilHeld(ctx, cached, written, func(held *unstructured.Unstructured) bool {
+		return version(held) >= version(written)
+	})
+}
+
+// untilAbsent is the same of what has lost its last finalizer.
+func untilAbsent(ctx context.Context, cached client.Client, deleted *unstructured.Unstructured) error {
+	return untilHeld(ctx, cached, deleted, func(*unstructured.Unstructured) bool { return false })
+}
+
+// untilHeld waits until the cache holds what is expected, or nothing.
+func untilHeld(ctx context.Context, cached client.Client, object *unstructured.Unstructured,
+	isExpected func(held *unstructured.Unstructured) bool,
+) error {
+	held := newObject(object.GroupVersionKind())
+	for {
+		err := cached.Get(ctx, client.ObjectKeyFromObject(object), held)
+		if err != nil || isExpected(held) {
+			return client.IgnoreNotFound(err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // delete leaves what was composed to the garbage collector.
@@ -113,7 +151,10 @@ func (r *compositeReconciler) delete(ctx context.Context, xr *unstructured.Unstr
 	}
 	setObjectCondition(xr, "Ready", "False", "Deleting", "")
 	setObjectCondition(xr, "Synced", "True", "ReconcileSuccess", "")
-	return r.client.Status().Update(ctx, xr)
+	if err := client.IgnoreNotFound(r.client.Status().Update(ctx, xr)); err != nil {
+		return err
+	}
+	return untilAbsent(ctx, r.client, xr)
 }
 
 // selectRevision stores which composition, and then which revision of it, is used.

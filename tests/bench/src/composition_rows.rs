@@ -64,11 +64,7 @@ pub static REST_WRITES: Row = Row::one("TTL 0: writes", "per min", NONE);
 /// Of events.
 pub static REST_EVENTS: Row = Row::one("TTL 0: writes of events", "per min", NONE);
 /// Of the controller.
-pub static REST_CONTROLLER: Row = Row::one(
-    "TTL 0: controller",
-    "% of a core",
-    &whole(Goal::AtMost(2.0)),
-);
+pub static REST_CONTROLLER: Row = Row::one("TTL 0: controller", "% of a core", &whole(Goal::AtMost(2.0)));
 /// What was called though nothing changed.
 pub static REST_CALLS: Row = Row::one("TTL 0: calls of the function", "per min", NONE);
 /// Of all resources but leases, while each XR is run again once a minute.
@@ -87,11 +83,19 @@ pub static DELETING: Row = Row {
     lines: &halves(Goal::None, Goal::AtMost(1000.0)),
 };
 /// From the deletion of the definition until its CRD is absent.
-pub static DRAIN: Row = Row::one("definition deleted: drain", "XRs per s", &whole(Goal::AtLeast(40.0)));
+pub static DRAIN: Row = Row::one(
+    "definition deleted: drain",
+    "XRs per s",
+    &whole(Goal::AtLeast(40.0)),
+);
 /// Of an XR of 10, without that of the user.
 pub static DELETION_WRITES: Row = Row::one("writes, XR of 10 deleted", "per XR", &whole(Goal::AtMost(12.0)));
 /// An RN that is no longer desired.
-pub static REMOVED_WRITES: Row = Row::one("writes, RN removed", "per RN", &whole(Goal::AtMost(2.0)));
+pub static REMOVED_WRITES: Row = Row::one(
+    "writes, RN removed, without status",
+    "per RN",
+    &whole(Goal::AtMost(2.0)),
+);
 /// Until it is Ready.
 pub static USAGE_WRITES: Row = Row::one("writes, Usage made", "per Usage", &whole(Goal::AtMost(3.0)));
 /// Until it is absent.
@@ -110,6 +114,12 @@ pub static RESTART_FIRST: Row = Row::one(
     "restart, until a changed XR is Synced",
     "s",
     &whole(Goal::AtMost(5.0)),
+);
+/// From its start on, until the function was called for each XR.
+pub static RESTART_LAST: Row = Row::one(
+    "restart, until each XR has been run",
+    "s",
+    &whole(Goal::AtMost(60.0)),
 );
 /// Without those of the XR that was changed.
 pub static RESTART_WRITES: Row = Row::one("restart, other writes", "", NONE);

@@ -71,27 +71,42 @@ async fn composites(subject: &Subject, counts: Counts, notes: &mut Notes<'_>) {
     let count = counts.burst;
     notes.note_all(&rows::BURST, life.ready);
     // One request of each is the user's.
-    notes.note(&rows::CREATE_WRITES, per(life.created.writes_since(&life.before), count) - 1.0);
-    notes.note(&rows::DELETE_WRITES, per(life.deleted.writes_since(&life.deleting), count) - 1.0);
+    notes.note(
+        &rows::CREATE_WRITES,
+        per(life.created.writes_since(&life.before), count) - 1.0,
+    );
+    notes.note(
+        &rows::DELETE_WRITES,
+        per(life.deleted.writes_since(&life.deleting), count) - 1.0,
+    );
     let events = life.created.events_since(&life.before) + life.deleted.events_since(&life.deleting);
     notes.note(&rows::EVENTS, per(events, count));
     let millis = |from: &Usage, to: &Usage| per(subject.api_server(from, to) * 1000.0, count);
     notes.note(&rows::CREATE_API_SERVER, millis(&life.before, &life.created));
     notes.note(&rows::DELETE_API_SERVER, millis(&life.deleting, &life.deleted));
-    let controller = life.created.controller - life.before.controller + life.deleted.controller
-        - life.deleting.controller;
+    let controller =
+        life.created.controller - life.before.controller + life.deleted.controller - life.deleting.controller;
     notes.note(&rows::CONTROLLER, per(controller * 1000.0, count));
-    notes.note(&rows::CALLS, per(f64_of(life.created.calls - life.before.calls), count));
+    notes.note(
+        &rows::CALLS,
+        per(f64_of(life.created.calls - life.before.calls), count),
+    );
 }
 
 async fn claims(subject: &Subject, count: usize, notes: &mut Notes<'_>) {
     let board = subject.board(&PURCHASE);
     let life = live(subject, &board, &PURCHASE, count).await;
     notes.note_all(&rows::CLAIM_BURST, life.ready);
-    notes.note(&rows::CLAIM_CREATE_WRITES, per(life.created.writes_since(&life.before), count) - 1.0);
-    notes.note(&rows::CLAIM_DELETE_WRITES, per(life.deleted.writes_since(&life.deleting), count) - 1.0);
-    let api_server = subject.api_server(&life.before, &life.created)
-        + subject.api_server(&life.deleting, &life.deleted);
+    notes.note(
+        &rows::CLAIM_CREATE_WRITES,
+        per(life.created.writes_since(&life.before), count) - 1.0,
+    );
+    notes.note(
+        &rows::CLAIM_DELETE_WRITES,
+        per(life.deleted.writes_since(&life.deleting), count) - 1.0,
+    );
+    let api_server =
+        subject.api_server(&life.before, &life.created) + subject.api_server(&life.deleting, &life.deleted);
     notes.note(&rows::CLAIM_API_SERVER, per(api_server * 1000.0, count));
 }
 

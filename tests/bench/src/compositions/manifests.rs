@@ -73,10 +73,6 @@ pub(crate) const SINGLE: Composite = Composite {
 pub(crate) const ALL: [Composite; 5] = [ORDER, PURCHASE, BATCH, TIMED, SINGLE];
 
 impl Composite {
-    pub(crate) fn resource(&self) -> ApiResource {
-        resource(GROUP, "v1", self.kind, self.plural)
-    }
-
     /// Of what users create: the claims, where there are any.
     pub(crate) fn of_users(&self) -> ApiResource {
         let (kind, plural) = self.claim.unwrap_or((self.kind, self.plural));
@@ -112,10 +108,10 @@ impl Composite {
         definition
     }
 
-    /// The pipeline of its composition: one step. `edition` is in the first of the composed objects, and so many are composed; each is ready as
-    /// soon as it is observed.
-    pub(crate) fn pipeline(&self, edition: u32, composed: usize) -> Value {
-        let resources: serde_json::Map<String, Value> = (0..composed)
+    /// The pipeline of its composition: one step. `edition` is in the first of the composed objects; the last is not desired by an XR of size 2.
+    /// Each is ready as soon as it is observed.
+    pub(crate) fn pipeline(&self, edition: u32) -> Value {
+        let resources: serde_json::Map<String, Value> = (0..self.composed)
             .map(|number| {
                 let name = format!("part-{number}");
                 let mut object = json!({
@@ -128,8 +124,13 @@ impl Composite {
                 if self.claim.is_some() {
                     object["metadata"]["namespace"] = "default".into();
                 }
+                let when = if number + 1 == self.composed {
+                    json!({"not": {"equals": {"path": "/spec/size", "value": 2}}})
+                } else {
+                    json!("always")
+                };
                 let ready = json!({"exists": name});
-                (name, json!({"object": object, "ready": ready}))
+                (name, json!({"object": object, "when": when, "ready": ready}))
             })
             .collect();
         let mut input = json!({"apiVersion": "fn.example.org/v1", "kind": "Program", "resources": resources});
@@ -147,7 +148,7 @@ impl Composite {
             "spec": {
                 "compositeTypeRef": {"apiVersion": format!("{GROUP}/v1"), "kind": self.kind},
                 "mode": "Pipeline",
-                "pipeline": self.pipeline(1, self.composed),
+                "pipeline": self.pipeline(1),
             },
         })
     }

@@ -2,17 +2,21 @@
 //! controller-runtime that makes Crossplane's requests.
 
 mod calls;
+mod endings;
 mod lives;
 mod manifests;
+mod many;
+mod rest;
 mod subject;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
-use bridge_bench::report::Report;
+use bridge_bench::report::{Report, Side};
 use clap::Args;
 
 use crate::{output, sides::Sides, usage::machine};
 use lives::Counts;
+use many::Many;
 use subject::Subject;
 
 /// How much is measured.
@@ -27,38 +31,101 @@ pub(crate) struct CompositionsArgs {
     /// Runs of each side.
     #[arg(long)]
     runs: Option<usize>,
+    /// XRs of 10 objects; 0: what is measured of many is left out.
+    #[arg(long)]
+    many: Option<usize>,
+    /// Without XRs and claims of 4.
+    #[arg(long)]
+    no_lives: bool,
     /// Where table, JSON and pictures are written.
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
 }
 
+/// What is measured in each run.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    runs: usize,
+    counts: Counts,
+    many: Many,
+    /// XRs of 1 object, whose definition is deleted.
+    drained: usize,
+}
+
+impl Plan {
+    fn of(args: &CompositionsArgs) -> Self {
+        let mut plan = if args.quick { Self::quick() } else { Self::full() };
+        plan.runs = args.runs.unwrap_or(plan.runs);
+        plan.many.objects = args.many.unwrap_or(plan.many.objects);
+        plan
+    }
+
+    fn quick() -> Self {
+        Self {
+            runs: 1,
+            counts: Counts {
+                paced: 25,
+                burst: 100,
+                claims: 50,
+            },
+            many: Many {
+                objects: 50,
+                rest: Duration::from_secs(20),
+                ttl_rest: Duration::from_secs(65),
+            },
+            drained: 100,
+        }
+    }
+
+    fn full() -> Self {
+        Self {
+            runs: 3,
+            counts: Counts {
+                paced: 100,
+                burst: 300,
+                claims: 100,
+            },
+            many: Many {
+                objects: 1_000,
+                rest: Duration::from_mins(1),
+                ttl_rest: Duration::from_mins(2),
+            },
+            drained: 500,
+        }
+    }
+}
+
 pub(crate) async fn measure(args: &CompositionsArgs) {
-    let (runs, counts) = if args.quick {
-        (1, Counts { paced: 25, burst: 100, claims: 50 })
-    } else {
-        (3, Counts { paced: 100, burst: 300, claims: 100 })
-    };
-    let runs = args.runs.unwrap_or(runs);
+    let plan = Plan::of(args);
+    let runs = plan.runs;
     let mut report = Report::default();
     report.notes = vec![
         format!(
             "{}. {} of {} XRs and {} claims in a burst; the peer has no limits and 100 workers.",
             machine(),
             output::runs_in_words(runs),
-            counts.burst,
-            counts.claims
+            plan.counts.burst,
+            plan.counts.claims
         ),
         output::note_of_other_work().await,
     ];
     eprintln!("{}", report.notes.join("\n"));
     for run in 1..=runs {
-        for side in args.side.all() {
+        let sides = args.side.all().iter().filter(|_| !args.no_lives);
+        for side in sides {
             eprintln!("lives, run {run} of {runs}, {side:?}");
             let mut subject = Subject::start(*side).await;
-            lives::measure(&mut subject, counts, &mut report).await;
+            lives::measure(&mut subject, plan.counts, &mut report).await;
             eprintln!("the function used {:.1} s", subject.function());
+            output::write(&report, &args.out, "compositions");
         }
-        output::write(&report, &args.out, "compositions");
+        if plan.many.objects > 0 && args.side.all().contains(&Side::Ours) {
+            eprintln!("many, run {run} of {runs}");
+            let mut subject = Subject::start(Side::Ours).await;
+            endings::measure(&subject, plan.drained, &mut report).await;
+            many::measure(&mut subject, plan.many, &mut report).await;
+            output::write(&report, &args.out, "compositions");
+        }
     }
     println!("{}", report.to_table());
 }

@@ -20,7 +20,9 @@ use kube::{
 
 use super::{
     calls::Calls,
-    manifests::{ALL, APIEXTENSIONS, Composite, FUNCTION, GROUP, cluster_wide, object, part_definition, parts},
+    manifests::{
+        ALL, APIEXTENSIONS, Composite, FUNCTION, GROUP, cluster_wide, object, part_definition, parts,
+    },
 };
 use crate::{
     board::Board,
@@ -148,7 +150,8 @@ impl Subject {
         let version = if composite.claim.is_some() { "v1" } else { "v2" };
         create(&self.definitions(version), object(composite.definition())).await;
         create(&self.compositions(), object(composite.composition())).await;
-        self.until_established(&format!("{}.{GROUP}", composite.plural)).await;
+        self.until_established(&format!("{}.{GROUP}", composite.plural))
+            .await;
         if let Some((_, plural)) = composite.claim {
             self.until_established(&format!("{plural}.{GROUP}")).await;
         }
@@ -157,7 +160,9 @@ impl Subject {
     async fn until_established(&self, name: &str) {
         let definition = self.cluster.definition(name);
         definition
-            .until("to be established", |seen| condition(seen, "Established")["status"] == "True")
+            .until("to be established", |seen| {
+                condition(seen, "Established")["status"] == "True"
+            })
             .await;
     }
 
@@ -168,7 +173,13 @@ impl Subject {
     }
 
     pub(crate) fn compositions(&self) -> Api<DynamicObject> {
-        cluster_wide(&self.cluster.client, APIEXTENSIONS, "v1", "Composition", "compositions")
+        cluster_wide(
+            &self.cluster.client,
+            APIEXTENSIONS,
+            "v1",
+            "Composition",
+            "compositions",
+        )
     }
 
     pub(crate) fn parts(&self) -> Api<DynamicObject> {
@@ -256,8 +267,25 @@ impl Subject {
             if after.writes_since(&before) + after.events_since(&before) == 0.0 {
                 return after;
             }
-            assert!(begun.elapsed() < LIMIT, "it goes on writing: {:?}", after.requests_since(&before));
+            assert!(
+                begun.elapsed() < LIMIT,
+                "it goes on writing: {:?}",
+                after.requests_since(&before)
+            );
             before = after;
+        }
+    }
+
+    /// Until the function was called so often since its start.
+    pub(crate) async fn until_called(&self, count: usize) {
+        let begun = Instant::now();
+        while self.calls.count() < count {
+            assert!(
+                begun.elapsed() < LIMIT,
+                "{} of {count} calls have come",
+                self.calls.count()
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
