@@ -121,8 +121,8 @@ pub static RESTART_LAST: Row = Row::one(
     "s",
     &whole(Goal::AtMost(60.0)),
 );
-/// Without those of the XR that was changed.
-pub static RESTART_WRITES: Row = Row::one("restart, other writes", "", NONE);
+/// Of XRs and what they compose, without those of the XR that was changed.
+pub static RESTART_WRITES: Row = Row::one("restart, writes of XRs and composed objects", "", NONE);
 /// Of the bridge, until its passes are done.
 pub static RESTART_CONTROLLER: Row = Row::one("restart, controller", "CPU-s", KNOWN);
 /// Of the API server, until passes are done.

@@ -35,6 +35,10 @@ impl Requests {
                 let start = line.find(&format!("{name}=\""))? + name.len() + 2;
                 Some(line[start..].split('"').next().unwrap_or_default())
             };
+            // A dry run writes nothing.
+            if label("dry_run") == Some("All") {
+                continue;
+            }
             let Some(plural) = label("resource").filter(|resource| is_counted(resource)) else {
                 continue;
             };

@@ -114,7 +114,7 @@ async fn restart(subject: &mut Subject, board: &Board, all: &[String], notes: &m
     let after = subject.usage_when_quiet().await;
     eprintln!("restart: {:?}", after.requests_since(&before));
     // One is the status of what was changed. Another process had used what was used before.
-    notes.note(&rows::RESTART_WRITES, after.writes_since(&before) - 1.0);
+    notes.note(&rows::RESTART_WRITES, of_instances(&before, &after) - 1.0);
     notes.note(&rows::RESTART_CONTROLLER, after.controller);
     notes.note(&rows::RESTART_API_SERVER, after.api_server - before.api_server);
 }

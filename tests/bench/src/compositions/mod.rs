@@ -31,6 +31,9 @@ pub(crate) struct CompositionsArgs {
     /// Runs of each side.
     #[arg(long)]
     runs: Option<usize>,
+    /// Runs of what is measured of many XRs.
+    #[arg(long)]
+    many_runs: Option<usize>,
     /// XRs of 10 objects; 0: what is measured of many is left out.
     #[arg(long)]
     many: Option<usize>,
@@ -46,6 +49,7 @@ pub(crate) struct CompositionsArgs {
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     runs: usize,
+    many_runs: usize,
     counts: Counts,
     many: Many,
     /// XRs of 1 object, whose definition is deleted.
@@ -56,13 +60,28 @@ impl Plan {
     fn of(args: &CompositionsArgs) -> Self {
         let mut plan = if args.quick { Self::quick() } else { Self::full() };
         plan.runs = args.runs.unwrap_or(plan.runs);
+        plan.many_runs = args.many_runs.unwrap_or(plan.runs);
         plan.many.objects = args.many.unwrap_or(plan.many.objects);
         plan
+    }
+
+    /// Where, and how much.
+    fn note(&self, runs: usize) -> String {
+        format!(
+            "{}. {} of {} XRs and {} claims in a burst, and {} of {} XRs of 10; the peer has no limits and 100 workers.",
+            machine(),
+            output::runs_in_words(runs),
+            self.counts.burst,
+            self.counts.claims,
+            output::runs_in_words(runs.min(self.many_runs)).to_lowercase(),
+            self.many.objects,
+        )
     }
 
     fn quick() -> Self {
         Self {
             runs: 1,
+            many_runs: 1,
             counts: Counts {
                 paced: 25,
                 burst: 100,
@@ -73,13 +92,14 @@ impl Plan {
                 rest: Duration::from_secs(20),
                 ttl_rest: Duration::from_secs(65),
             },
-            drained: 100,
+            drained: 200,
         }
     }
 
     fn full() -> Self {
         Self {
             runs: 3,
+            many_runs: 3,
             counts: Counts {
                 paced: 100,
                 burst: 300,
@@ -99,18 +119,11 @@ pub(crate) async fn measure(args: &CompositionsArgs) {
     let plan = Plan::of(args);
     let runs = plan.runs;
     let mut report = Report::default();
-    report.notes = vec![
-        format!(
-            "{}. {} of {} XRs and {} claims in a burst; the peer has no limits and 100 workers.",
-            machine(),
-            output::runs_in_words(runs),
-            plan.counts.burst,
-            plan.counts.claims
-        ),
-        output::note_of_other_work().await,
-    ];
-    eprintln!("{}", report.notes.join("\n"));
+    let other_work = output::note_of_other_work().await;
+    eprintln!("{other_work}");
     for run in 1..=runs {
+        // What is written down so far is of so many runs.
+        report.notes = vec![plan.note(run), other_work.clone()];
         let sides = args.side.all().iter().filter(|_| !args.no_lives);
         for side in sides {
             eprintln!("lives, run {run} of {runs}, {side:?}");
@@ -119,7 +132,7 @@ pub(crate) async fn measure(args: &CompositionsArgs) {
             eprintln!("the function used {:.1} s", subject.function());
             output::write(&report, &args.out, "compositions");
         }
-        if plan.many.objects > 0 && args.side.all().contains(&Side::Ours) {
+        if plan.many.objects > 0 && run <= plan.many_runs && args.side.all().contains(&Side::Ours) {
             eprintln!("many, run {run} of {runs}");
             let mut subject = Subject::start(Side::Ours).await;
             endings::measure(&subject, plan.drained, &mut report).await;
