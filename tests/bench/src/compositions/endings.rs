@@ -12,9 +12,10 @@ use kube::api::DeleteParams;
 use serde_json::json;
 
 use super::{
+    definitions::create as create_one,
     lives::f64_of,
     manifests::{GROUP, PROTECTION, SINGLE, object},
-    subject::{Subject, create as create_one},
+    subject::Subject,
 };
 use crate::user::{create, names};
 

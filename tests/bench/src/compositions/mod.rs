@@ -2,6 +2,7 @@
 //! controller-runtime that makes Crossplane's requests.
 
 mod calls;
+mod definitions;
 mod endings;
 mod lives;
 mod manifests;

@@ -12,17 +12,15 @@ use bridge_control_plane::{
     ControlPlane, Options,
     process::{Output, Process, ScratchDir, Signal, Spawn},
 };
-use bridge_e2e::{Cluster, Requests, binary, condition, eventually};
+use bridge_e2e::{Cluster, Requests, binary};
 use kube::{
     Api,
-    api::{DynamicObject, ListParams, PostParams},
+    api::{DynamicObject, ListParams},
 };
 
 use super::{
     calls::Calls,
-    manifests::{
-        ALL, APIEXTENSIONS, Composite, FUNCTION, GROUP, cluster_wide, object, part_definition, parts,
-    },
+    manifests::{APIEXTENSIONS, Composite, FUNCTION, cluster_wide, parts},
 };
 use crate::{
     board::Board,
@@ -125,45 +123,6 @@ impl Subject {
             subject.start_controller();
         }
         subject
-    }
-
-    async fn define(&self) {
-        for plural in ["compositeresourcedefinitions", "compositions"] {
-            self.until_established(&format!("{plural}.{APIEXTENSIONS}")).await;
-        }
-        let part = cluster_wide(
-            &self.cluster.client,
-            "apiextensions.k8s.io",
-            "v1",
-            "CustomResourceDefinition",
-            "customresourcedefinitions",
-        );
-        create(&part, object(part_definition())).await;
-        self.until_established(&format!("parts.{GROUP}")).await;
-        for composite in ALL {
-            self.define_one(&composite).await;
-        }
-    }
-
-    /// Until its CRDs are established.
-    pub(crate) async fn define_one(&self, composite: &Composite) {
-        let version = if composite.claim.is_some() { "v1" } else { "v2" };
-        create(&self.definitions(version), object(composite.definition())).await;
-        create(&self.compositions(), object(composite.composition())).await;
-        self.until_established(&format!("{}.{GROUP}", composite.plural))
-            .await;
-        if let Some((_, plural)) = composite.claim {
-            self.until_established(&format!("{plural}.{GROUP}")).await;
-        }
-    }
-
-    async fn until_established(&self, name: &str) {
-        let definition = self.cluster.definition(name);
-        definition
-            .until("to be established", |seen| {
-                condition(seen, "Established")["status"] == "True"
-            })
-            .await;
     }
 
     pub(crate) fn definitions(&self, version: &str) -> Api<DynamicObject> {
@@ -311,18 +270,6 @@ impl Subject {
     pub(crate) fn function(&self) -> f64 {
         busy_seconds(&self.function)
     }
-}
-
-/// A kind whose CRD is established is not served at once.
-pub(crate) async fn create(api: &Api<DynamicObject>, wanted: DynamicObject) {
-    eventually("it is created", async || {
-        match api.create(&PostParams::default(), &wanted).await {
-            Ok(_) => true,
-            Err(kube::Error::Api(status)) if status.code == 404 => false,
-            Err(error) => panic!("{error}"),
-        }
-    })
-    .await;
 }
 
 fn socket(scratch: &ScratchDir) -> String {
