@@ -112,7 +112,7 @@ impl Board {
         when: impl Fn(&Seen, &str) -> Option<Instant>,
     ) -> HashMap<String, Instant> {
         let mut times = HashMap::new();
-        // From the end: what is looked at again is what is still missing.
+        // From the end: what is checked again is what is still missing.
         let mut missing = names.to_vec();
         let begun = Instant::now();
         while let Some(name) = missing.last() {

@@ -53,7 +53,7 @@ impl Subject {
     }
 }
 
-/// A kind whose CRD is established is not served at once.
+/// A kind is not served as soon as its CRD is established.
 pub(crate) async fn create(api: &Api<DynamicObject>, wanted: DynamicObject) {
     eventually("it is created", async || {
         match api.create(&PostParams::default(), &wanted).await {

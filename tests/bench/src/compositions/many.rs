@@ -147,7 +147,7 @@ async fn edit(subject: &Subject, board: &Board, all: &[String], notes: &mut Note
     notes.note(&rows::EDIT, begun.elapsed().as_secs_f64());
     let after = subject.usage_when_quiet().await;
     eprintln!("composition edited: {:?}", after.requests_since(&before));
-    // Of the composition and its revision come a few, whose number does not grow.
+    // The few of the composition and its revision do not grow with the number of XRs.
     notes.note(
         &rows::EDIT_WRITES,
         per(of_instances(&before, &after), all.len() + 1),

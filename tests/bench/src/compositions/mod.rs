@@ -53,7 +53,7 @@ struct Plan {
     many_runs: usize,
     counts: Counts,
     many: Many,
-    /// XRs of 1 object, whose definition is deleted.
+    /// XRs of 1 object, which are deleted with their definition.
     drained: usize,
 }
 

@@ -30,7 +30,7 @@ pub(crate) async fn without_ttl(subject: &Subject, span: Duration, notes: &mut N
     observe(subject, span, &rows, notes).await;
 }
 
-/// While there are XRs whose responses are good for a minute: for longer than that.
+/// While there are XRs with responses that are good for a minute: for longer than that.
 pub(crate) async fn with_ttl(subject: &Subject, objects: usize, span: Duration, notes: &mut Notes<'_>) {
     let board = subject.board(&TIMED);
     let timed = names("timed", objects);
