@@ -76,9 +76,15 @@ pub static TTL_CONTROLLER: Row = Row::one("TTL 60 s: controller", "% of a core",
 /// One per XR and minute, or fewer where a response is still good.
 pub static TTL_CALLS: Row = Row::one("TTL 60 s: calls of the function", "per min", KNOWN);
 
-/// Of all XRs at once, from the request until the user's watch shows it.
-pub static DELETING: Row = Row {
+/// Of all XRs at once: for information, as the requests of the user and of the deletions before are in the way.
+pub static DELETING_AT_ONCE: Row = Row {
     what: "DELETE to Deleting visible, all at once",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::None),
+};
+/// One after another, from the request until the user's watch shows it.
+pub static DELETING: Row = Row {
+    what: "DELETE to Deleting visible, 5 per s",
     unit: "ms",
     lines: &halves(Goal::None, Goal::AtMost(1000.0)),
 };

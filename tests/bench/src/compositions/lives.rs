@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Between two that are paced.
-const PACE: Duration = Duration::from_millis(200);
+pub(crate) const PACE: Duration = Duration::from_millis(200);
 
 /// What is done of each kind.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Many XRs of 10 objects: memory, rest, changes, a restart, an edit of their composition, and their deletion.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -14,7 +14,7 @@ use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::{
-    lives::{f64_of, warm_up},
+    lives::{PACE, f64_of, warm_up},
     manifests::BATCH,
     rest,
     subject::{Subject, Usage},
@@ -190,15 +190,25 @@ fn of_instances(before: &Usage, after: &Usage) -> f64 {
     u32::try_from(sum).map_or(f64::MAX, f64::from)
 }
 
-/// All of them at once.
+/// Some of them one after another while the others are at rest, and then those at once.
 async fn deletion(subject: &Subject, board: &Board, all: &[String], notes: &mut Notes<'_>) {
     let before = subject.usage_when_quiet().await;
     let parts = subject.parts().list_metadata(&ListParams::default()).await;
     let composed = parts.expect("a list").items.len();
-    let sent = request_deletion(board, all).await;
-    let deleting = board.until_deleting(all).await;
-    notes.note_all(&rows::DELETING, to_millis(all, &sent, &deleting));
-    board.until_deleted(all).await;
+    let (some, others) = all.split_at(CHANGES.min(all.len() / 2));
+    let mut sent = HashMap::new();
+    let mut tick = tokio::time::interval(PACE);
+    for name in some {
+        tick.tick().await;
+        sent.extend(request_deletion(board, std::slice::from_ref(name)).await);
+    }
+    let deleting = board.until_deleting(some).await;
+    notes.note_all(&rows::DELETING, to_millis(some, &sent, &deleting));
+    board.until_deleted(some).await;
+    let sent = request_deletion(board, others).await;
+    let deleting = board.until_deleting(others).await;
+    notes.note_all(&rows::DELETING_AT_ONCE, to_millis(others, &sent, &deleting));
+    board.until_deleted(others).await;
     subject.until_no_parts().await;
     let after = subject.usage_when_quiet().await;
     eprintln!(
