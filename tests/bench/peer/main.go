@@ -3,6 +3,8 @@
 //
 // It serves the kinds of bench-plugin with the CRDs that are there. It prints what bench-plugin prints: `update NAME
 // MICROSECONDS` for each Update, and once a second `observed COUNT`.
+//
+// As `bench-peer compositions` it is a controller of composite resources and claims instead: see compositions.go.
 package main
 
 import (
@@ -17,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
@@ -30,6 +33,17 @@ type options struct {
 }
 
 func main() {
+	command, arguments := serveManaged, os.Args[1:]
+	if len(arguments) > 0 && arguments[0] == "compositions" {
+		command, arguments = serveCompositions, arguments[1:]
+	}
+	if err := command(arguments); err != nil {
+		fmt.Fprintln(os.Stderr, "the peer failed:", err)
+		os.Exit(1)
+	}
+}
+
+func serveManaged(arguments []string) error {
 	var o options
 	// controller-runtime has flags of its own among the program's.
 	flags := flag.NewFlagSet("bench-peer", flag.ExitOnError)
@@ -39,31 +53,14 @@ func main() {
 	flags.IntVar(&o.workers, "workers", 32, "objects of a kind that are reconciled at the same time")
 	flags.IntVar(&o.rate, "max-reconcile-rate", 0,
 		"as in providers, whose default is 10: reconciles per second of all kinds and workers of each, and five times as many requests per second; 0: no limit, and --workers")
-	_ = flags.Parse(os.Args[1:])
-	if err := run(o); err != nil {
-		fmt.Fprintln(os.Stderr, "the peer failed:", err)
-		os.Exit(1)
-	}
+	_ = flags.Parse(arguments)
+	return run(o)
 }
 
 func run(o options) error {
-	ctrl.SetLogger(logr.Discard())
-	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	manager, err := newManager(o.kubeconfig, o.rate, addToScheme)
 	if err != nil {
-		return fmt.Errorf("cannot read the kubeconfig: %w", err)
-	}
-	limitRequests(config, o.rate)
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return err
-	}
-	addToScheme(scheme)
-	manager, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:  scheme,
-		Metrics: server.Options{BindAddress: "0"},
-	})
-	if err != nil {
-		return fmt.Errorf("cannot create the manager: %w", err)
 	}
 	external, err := openCloud(o.cloud)
 	if err != nil {
@@ -83,6 +80,30 @@ func run(o options) error {
 		return err
 	}
 	return external.save(o.cloud)
+}
+
+// newManager gives one whose client answers from its cache, unstructured objects too.
+func newManager(kubeconfig string, rate int, addToScheme func(*runtime.Scheme)) (ctrl.Manager, error) {
+	ctrl.SetLogger(logr.Discard())
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the kubeconfig: %w", err)
+	}
+	limitRequests(config, rate)
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	addToScheme(scheme)
+	manager, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:  scheme,
+		Metrics: server.Options{BindAddress: "0"},
+		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot create the manager: %w", err)
+	}
+	return manager, nil
 }
 
 // limitRequests limits what client-go limits by itself.

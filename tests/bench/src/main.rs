@@ -7,10 +7,15 @@
 //! target/release/bridge-bench observe
 //! ```
 
+mod board;
 mod bridge;
+mod compositions;
 mod memory;
 mod observe;
+mod output;
+mod sides;
 mod usage;
+mod user;
 
 use clap::{Parser, Subcommand};
 
@@ -25,6 +30,8 @@ struct Arguments {
 enum What {
     /// What lives of managed resources cost, over a cloud in memory, and what they cost a provider on controller-runtime.
     Bridge(bridge::BridgeArgs),
+    /// What composite resources and claims cost, and what they cost a controller that makes Crossplane's requests.
+    Compositions(compositions::CompositionsArgs),
     /// Resident memory of bridge and plugin: at rest, and with buckets that are all Ready.
     Memory {
         /// Buckets that are created, all at once.
@@ -43,6 +50,7 @@ enum What {
 async fn main() {
     match Arguments::parse().what {
         What::Bridge(args) => bridge::measure(&args).await,
+        What::Compositions(args) => compositions::measure(&args).await,
         What::Memory { buckets } => memory::measure(buckets).await,
         What::Observe { calls } => observe::measure(calls).await,
     }

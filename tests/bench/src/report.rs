@@ -228,6 +228,7 @@ fn goal(goal: Goal) -> String {
         Goal::RatioAtMost(goal) => format!("ratio ≤ {goal}"),
         Goal::RatioAtLeast(goal) => format!("ratio ≥ {goal}"),
         Goal::AtMost(goal) => format!("≤ {goal}"),
+        Goal::AtLeast(goal) => format!("≥ {goal}"),
     }
 }
 

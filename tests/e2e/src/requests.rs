@@ -14,6 +14,14 @@ impl Requests {
     /// # Panics
     /// If the metrics cannot be read.
     pub async fn of(client: &Client, plural: &str) -> Self {
+        Self::of_those(client, |resource| resource == plural).await
+    }
+
+    /// The same of all resources whose plural is counted.
+    ///
+    /// # Panics
+    /// If the metrics cannot be read.
+    pub async fn of_those(client: &Client, is_counted: impl Fn(&str) -> bool) -> Self {
         let text = client
             .request_text(http_get("/metrics"))
             .await
@@ -27,9 +35,13 @@ impl Requests {
                 let start = line.find(&format!("{name}=\""))? + name.len() + 2;
                 Some(line[start..].split('"').next().unwrap_or_default())
             };
-            if label("resource") != Some(plural) {
+            // A dry run writes nothing.
+            if label("dry_run") == Some("All") {
                 continue;
             }
+            let Some(plural) = label("resource").filter(|resource| is_counted(resource)) else {
+                continue;
+            };
             let count: f64 = line
                 .rsplit(' ')
                 .next()
@@ -50,6 +62,15 @@ impl Requests {
     /// Writes that came since.
     pub fn writes_since(&self, before: &Self) -> u64 {
         self.since(before, |verb| !matches!(verb, "GET" | "LIST" | "WATCH"))
+    }
+
+    /// Those that came since, by verb and subresource.
+    pub fn since_by_kind(&self, before: &Self) -> BTreeMap<String, u64> {
+        let came = self.0.iter().map(|(key, count)| {
+            let before = before.0.get(key).copied().unwrap_or_default();
+            (key.clone(), count - before)
+        });
+        came.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Reads of single objects that came since.

@@ -12,16 +12,39 @@ use crate::project::Project;
 use crate::reliability::between;
 use crate::run::{cargo, run};
 
-/// The page, and the mark of what is written into it.
+/// Where the tables are written into.
 const PAGE: &str = "docs/performance.md";
-const MARK: &str = "figures";
 
-/// What is measured, as `bridge-bench bridge` takes it.
+/// A measurement of `bridge-bench`.
+struct Measurement {
+    /// Its subcommand, and the name of its results.
+    name: &'static str,
+    /// The mark of its table in the page.
+    mark: &'static str,
+}
+
+const MANAGED: Measurement = Measurement {
+    name: "bridge",
+    mark: "figures",
+};
+const COMPOSITIONS: Measurement = Measurement {
+    name: "compositions",
+    mark: "compositions",
+};
+
+/// What is measured of managed resources, unless something else is named.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
     what: Option<What>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// How much is measured, and what becomes of it.
+#[derive(Debug, clap::Args)]
+struct RunArgs {
     /// One run with few objects.
     #[arg(long)]
     quick: bool,
@@ -31,7 +54,7 @@ pub(crate) struct BenchArgs {
     /// Measure nothing: take the table that is there.
     #[arg(long, requires = "document")]
     reuse: bool,
-    /// Further arguments of `bridge-bench bridge`.
+    /// Further arguments of `bridge-bench`'s subcommand.
     #[arg(last = true)]
     rest: Vec<String>,
 }
@@ -39,20 +62,27 @@ pub(crate) struct BenchArgs {
 /// What is measured instead.
 #[derive(Debug, clap::Subcommand)]
 enum What {
+    /// Measure what composite resources and claims cost.
+    Compositions(RunArgs),
     /// Count the instructions of hot paths with valgrind, and keep the counts in `tests/bench/instructions.json`.
     Instructions(instructions::InstructionsArgs),
 }
 
 pub(crate) async fn run_all(args: &BenchArgs) -> Result<(), Failure> {
-    if let Some(What::Instructions(args)) = &args.what {
-        return instructions::run_all(args).await;
+    match &args.what {
+        Some(What::Instructions(args)) => instructions::run_all(args).await,
+        Some(What::Compositions(args)) => measure(&COMPOSITIONS, args).await,
+        None => measure(&MANAGED, &args.run).await,
     }
+}
+
+async fn measure(what: &Measurement, args: &RunArgs) -> Result<(), Failure> {
     let project = Project::find().await?;
     let results = project.scratch("bench");
     if !args.reuse {
         build(&project).await?;
         let mut bench = Spawn::new(project.scratch("release").join("bridge-bench"))
-            .arg("bridge")
+            .arg(what.name)
             .arg("--out")
             .arg(&results);
         if args.quick {
@@ -62,8 +92,8 @@ pub(crate) async fn run_all(args: &BenchArgs) -> Result<(), Failure> {
     }
     if args.document {
         let page = project.root.join(PAGE);
-        let table = read(&results.join("bridge.md"))?;
-        let text = between(&read(&page)?, MARK, &table)?;
+        let table = read(&results.join(format!("{}.md", what.name)))?;
+        let text = between(&read(&page)?, what.mark, &table)?;
         fs::write(&page, text)
             .map_err(|error| Failure::new(format!("cannot write {}: {error}", page.display())))?;
         eprintln!("wrote {}", page.display());
@@ -71,11 +101,11 @@ pub(crate) async fn run_all(args: &BenchArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Bridge, plugin and what measures them; and the peer, beside them.
+/// Bridge, plugin, function and what measures them; and the peer, beside them.
 async fn build(project: &Project) -> Result<(), Failure> {
-    let packages = ["--package", "runtime-bridge", "--package", "bridge-bench"];
+    let packages = ["runtime-bridge", "fake-function", "bridge-bench"];
     let build = cargo(&project.root).args(["build", "--release", "--locked", "--bins"]);
-    run(build.args(packages)).await?;
+    run(build.args(packages.map(|package| format!("--package={package}")))).await?;
     let peer = project.scratch("release").join("bench-peer");
     let build = Spawn::new("go").args(["build", "-trimpath", "-o"]).arg(peer);
     run(build.arg(".").current_dir(project.root.join("tests/bench/peer"))).await

@@ -11,20 +11,20 @@ use kube::api::PatchParams;
 
 use super::{
     Kind,
-    board::Board,
-    objects::{create, names, size, warm_up},
+    objects::{create, size, warm_up, watch},
     phases::rest,
     printed::now_micros,
     subject::Subject,
 };
+use crate::{board::Board, user};
 
 pub(crate) async fn measure(subject: &mut Subject, kind: Kind, objects: usize, report: &mut Report) {
-    let board = Board::watch(subject, kind);
+    let board = watch(subject, kind);
     warm_up(subject, &board, kind).await;
     let mut notes = report.of(subject.side, kind.what, Some(objects));
     subject.rest(kind).await;
     let before = subject.resident_kb();
-    let names = names("many", objects);
+    let names = user::names("many", objects);
     create(subject, &board, kind, &names).await;
     // Each is observed once more meanwhile: what a burst needs for itself is no longer in use.
     rest(subject, kind, objects, &mut notes).await;

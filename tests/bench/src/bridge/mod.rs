@@ -1,22 +1,21 @@
 //! What lives of managed resources cost: the real control plane, and either the bridge with a plugin whose cloud is in its memory, or a provider
 //! on controller-runtime with the same cloud.
 
-mod board;
 mod many;
 mod objects;
 mod phases;
 mod printed;
 mod subject;
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use bridge_bench::{
-    report::{Report, Side},
+    report::Report,
     rows::{self, Row},
 };
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use crate::usage::{Busy, load, machine};
+use crate::{output, sides::Sides, usage::machine};
 use subject::Subject;
 
 /// How much is measured.
@@ -49,28 +48,6 @@ pub(crate) struct BridgeArgs {
     /// Where table, JSON and pictures are written.
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
-}
-
-/// Who is measured, one after another.
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
-enum Sides {
-    /// The provider on controller-runtime.
-    Peer,
-    /// Bridge and plugin.
-    Ours,
-    /// The peer, and then ours.
-    #[default]
-    Both,
-}
-
-impl Sides {
-    fn all(self) -> &'static [Side] {
-        match self {
-            Self::Peer => &[Side::Peer],
-            Self::Ours => &[Side::Ours],
-            Self::Both => &[Side::Peer, Side::Ours],
-        }
-    }
 }
 
 /// A kind of the plugin.
@@ -113,9 +90,6 @@ const POLL_OF_LIVES: Duration = Duration::from_mins(10);
 const LEAST_POLL: Duration = Duration::from_secs(10);
 const POLLS_PER_SECOND: u64 = 167;
 
-/// Above this share other work distorts times, and processor time by what it does to caches.
-const QUIET: f64 = 0.1;
-
 pub(crate) async fn measure(args: &BridgeArgs) {
     let (runs, objects, many) = if args.quick {
         (1, 200, vec![1_000])
@@ -140,7 +114,7 @@ pub(crate) async fn measure(args: &BridgeArgs) {
                 let mut subject = Subject::start(*side, settings(args, POLL_OF_LIVES)).await;
                 phases::lives(&mut subject, *kind, objects, &mut report).await;
             }
-            write(&report, args);
+            output::write(&report, &args.out, "bridge");
         }
         for &many in many.iter().filter(|many| **many > 0) {
             // What a kind's names come from makes no difference to memory: once is enough, where it is to be quick.
@@ -152,7 +126,7 @@ pub(crate) async fn measure(args: &BridgeArgs) {
                 let mut subject = Subject::start(*side, settings(args, poll_of(many))).await;
                 many::measure(&mut subject, *kind, many, &mut report).await;
             }
-            write(&report, args);
+            output::write(&report, &args.out, "bridge");
         }
     }
     println!("{}", report.to_table());
@@ -173,18 +147,7 @@ fn poll_of(objects: usize) -> Duration {
 
 /// Where and how it was measured, and whether that machine was quiet.
 async fn notes(args: &BridgeArgs, runs: usize, objects: usize) -> Vec<String> {
-    let before = Busy::now();
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    let busy = before.share_since();
-    let quiet = if busy > QUIET {
-        "**The machine was not quiet**: times count for little, and processor time is too high on both sides;"
-    } else {
-        "The machine was quiet:"
-    };
-    let runs = match runs {
-        1 => "One run".to_owned(),
-        runs => format!("The median of {runs} runs, with the least and the greatest,"),
-    };
+    let runs = output::runs_in_words(runs);
     let limits = match args.max_reconcile_rate {
         0 => "no limits and 32 workers".to_owned(),
         rate => format!("`--max-reconcile-rate {rate}`"),
@@ -194,23 +157,6 @@ async fn notes(args: &BridgeArgs, runs: usize, objects: usize) -> Vec<String> {
             "{}. {runs} of {objects} objects; the peer has {limits}.",
             machine()
         ),
-        format!(
-            "{quiet} {:.0} % of it were busy with other work before the first run, load {}.",
-            busy * 100.0,
-            load()
-        ),
+        output::note_of_other_work().await,
     ]
-}
-
-/// After each part, as the whole takes long.
-fn write(report: &Report, args: &BridgeArgs) {
-    fs::create_dir_all(&args.out).expect("a folder for the results");
-    let table = args.out.join("bridge.md");
-    fs::write(&table, report.to_table()).expect("the table is written");
-    let json = args.out.join("bridge.json");
-    fs::write(&json, format!("{:#}\n", report.to_json())).expect("the figures are written");
-    for (name, picture) in report.to_pictures() {
-        fs::write(args.out.join(name), picture).expect("the picture is written");
-    }
-    eprintln!("written: {}, {}", table.display(), json.display());
 }

@@ -1,25 +1,26 @@
 //! What the user does to objects.
 
-use std::{
-    collections::HashMap,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, time::Duration};
 
-use futures::StreamExt;
-use kube::api::{DeleteParams, DynamicObject, Patch, PostParams};
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch};
 use serde_json::{Value, json};
 
-use super::{Kind, board::Board, subject::Subject};
+use super::{Kind, subject::Subject};
+use crate::{
+    board::Board,
+    user::{self, delete},
+};
 
-/// Requests of the user at the same time.
-const AT_ONCE: usize = 16;
 /// Between two that are paced.
 pub(crate) const PACE: Duration = Duration::from_millis(100);
 /// Objects that are created, or changed, at that pace.
 pub(crate) const PACED: usize = 100;
 
-pub(crate) fn names(prefix: &str, count: usize) -> Vec<String> {
-    (0..count).map(|number| format!("{prefix}-{number}")).collect()
+/// A watch of one kind.
+pub(crate) fn watch(subject: &Subject, kind: Kind) -> Board {
+    let gvk = GroupVersionKind::gvk("bench.example.org", "v1alpha1", kind.name);
+    let resource = ApiResource::from_gvk_with_plural(&gvk, kind.plural);
+    Board::watch(&subject.cluster.client, &resource)
 }
 
 /// A change of the spec.
@@ -53,7 +54,7 @@ pub(crate) async fn warm_up(subject: &mut Subject, board: &Board, kind: Kind) {
     let mut names = Vec::new();
     for padding in PADDINGS {
         subject.padding = padding;
-        let some = self::names(&format!("first-{padding}"), 4);
+        let some = user::names(&format!("first-{padding}"), 4);
         create(subject, board, kind, &some).await;
         sizes.push(bytes(board, &some[0]).await);
         names.extend(some);
@@ -80,55 +81,12 @@ pub(crate) async fn bytes(board: &Board, name: &str) -> usize {
     serde_json::to_vec(&object).map_or(0, |bytes| bytes.len())
 }
 
-/// Creates all of them, many at the same time; how long each took from its request until it was seen `Ready`, in milliseconds.
+/// Creates all of them at once.
 pub(crate) async fn create(subject: &Subject, board: &Board, kind: Kind, names: &[String]) -> Vec<f64> {
-    let sent: HashMap<&String, Instant> = futures::stream::iter(names)
-        .map(async |name| (name, post(subject, board, kind, name).await))
-        .buffer_unordered(AT_ONCE)
-        .collect()
-        .await;
-    taken(board, names, &sent).await
+    user::create(board, names, |name| manifest(kind, name, subject.padding)).await
 }
 
-/// The same, one after another, so that none waits for another one.
+/// Creates all of them at a pace.
 pub(crate) async fn create_paced(subject: &Subject, board: &Board, kind: Kind, names: &[String]) -> Vec<f64> {
-    let mut tick = tokio::time::interval(PACE);
-    let mut sent = HashMap::new();
-    for name in names {
-        tick.tick().await;
-        sent.insert(name, post(subject, board, kind, name).await);
-    }
-    taken(board, names, &sent).await
-}
-
-/// When the request was sent.
-async fn post(subject: &Subject, board: &Board, kind: Kind, name: &str) -> Instant {
-    let sent = Instant::now();
-    let created = board
-        .api
-        .create(&PostParams::default(), &manifest(kind, name, subject.padding))
-        .await;
-    created.unwrap_or_else(|error| panic!("cannot create {name}: {error}"));
-    sent
-}
-
-async fn taken(board: &Board, names: &[String], sent: &HashMap<&String, Instant>) -> Vec<f64> {
-    let ready = board.until_ready(names).await;
-    let took = |name: &String| Some(ready.get(name)?.duration_since(*sent.get(name)?));
-    let times = names.iter().filter_map(took);
-    times.map(|time| time.as_secs_f64() * 1000.0).collect()
-}
-
-/// Deletes all of them; seconds from the first request until the last was seen deleted.
-pub(crate) async fn delete(board: &Board, names: &[String]) -> f64 {
-    let begun = Instant::now();
-    futures::stream::iter(names)
-        .for_each_concurrent(AT_ONCE, async |name| {
-            let deleted = board.api.delete(name, &DeleteParams::default()).await;
-            deleted.unwrap_or_else(|error| panic!("cannot delete {name}: {error}"));
-        })
-        .await;
-    let deleted = board.until_deleted(names).await;
-    let last = deleted.values().max().copied().unwrap_or(begun);
-    last.duration_since(begun).as_secs_f64()
+    user::create_paced(board, names, PACE, |name| manifest(kind, name, subject.padding)).await
 }

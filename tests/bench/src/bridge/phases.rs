@@ -14,10 +14,13 @@ use kube::api::PatchParams;
 
 use super::{
     Kind,
-    board::Board,
-    objects::{PACE, PACED, bytes, create, create_paced, delete, names, size, warm_up},
+    objects::{PACE, PACED, bytes, create, create_paced, size, warm_up, watch},
     printed::now_micros,
     subject::{Subject, Usage},
+};
+use crate::{
+    board::Board,
+    user::{self, delete, names},
 };
 
 /// For how long what is at rest is watched.
@@ -27,7 +30,7 @@ const GRACE: Duration = Duration::from_secs(30);
 
 /// Creation in a burst and at a pace, changes, and deletion of what is old and of what is fresh.
 pub(crate) async fn lives(subject: &mut Subject, kind: Kind, objects: usize, report: &mut Report) {
-    let board = Board::watch(subject, kind);
+    let board = watch(subject, kind);
     warm_up(subject, &board, kind).await;
     let mut notes = report.of(subject.side, kind.what, None);
     let (api_server, controller) = subject.rest(kind).await;
@@ -59,7 +62,7 @@ pub(crate) async fn lives(subject: &mut Subject, kind: Kind, objects: usize, rep
         &mut notes,
     );
 
-    let fresh = self::names("fresh", objects);
+    let fresh = user::names("fresh", objects);
     create(subject, &board, kind, &fresh).await;
     let seconds = delete(&board, &fresh).await;
     notes.note(&rows::DRAIN_FRESH, f64_of(objects) / seconds);

@@ -1,6 +1,10 @@
 //! The function as a process. With the flag `--stdin=hold` it ends when its standard input does. Prints one line when it listens.
 
-use std::{error::Error, io::Read};
+use std::{
+    error::Error,
+    io::Read,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use clap::Parser;
 use fake_function::{FakeFunction, Version};
@@ -9,7 +13,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 use tokio_stream::wrappers::{TcpListenerStream, UnixListenerStream};
-use tonic::transport::Server;
+use tonic::{Request, service::InterceptorLayer, transport::Server};
 
 #[derive(Parser)]
 struct Arguments {
@@ -22,6 +26,9 @@ struct Arguments {
     /// `hold`: it ends with its standard input.
     #[arg(long)]
     stdin: Option<String>,
+    /// Prints `called MICROSECONDS`, since 1970, for each call.
+    #[arg(long)]
+    print_calls: bool,
 }
 
 #[tokio::main]
@@ -38,7 +45,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let stop = async move {
         terminate.recv().await;
     };
-    let server = Server::builder().add_routes(FakeFunction::default().routes(arguments.serve));
+    let print_calls = arguments.print_calls;
+    let counting = move |request: Request<()>| {
+        if print_calls {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            println!("called {}", now.as_micros());
+        }
+        Ok(request)
+    };
+    let server = Server::builder()
+        .layer(InterceptorLayer::new(counting))
+        .add_routes(FakeFunction::default().routes(arguments.serve));
     if let Some(path) = arguments.address.strip_prefix("unix://") {
         // One that died left its socket behind.
         let _ = std::fs::remove_file(path);

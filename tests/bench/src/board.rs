@@ -9,8 +9,8 @@ use std::{
 
 use futures::StreamExt;
 use kube::{
-    Api,
-    api::{ApiResource, DynamicObject, GroupVersionKind},
+    Api, Client,
+    api::{ApiResource, DynamicObject},
     core::{NotUsed, Object},
     runtime::{
         WatchStreamExt,
@@ -20,8 +20,6 @@ use kube::{
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Notify, task::JoinHandle};
-
-use super::{Kind, subject::Subject};
 
 /// Of an object no more is decoded than this: the user is no part of what is measured.
 type Managed = Object<NotUsed, Status>;
@@ -38,6 +36,8 @@ struct Condition {
     r#type: String,
     status: String,
     #[serde(default)]
+    reason: String,
+    #[serde(default)]
     observed_generation: i64,
 }
 
@@ -47,6 +47,8 @@ const LIMIT: Duration = Duration::from_mins(15);
 #[derive(Default)]
 struct Seen {
     ready: HashMap<String, Instant>,
+    /// When the status said first that it is being deleted.
+    deleting: HashMap<String, Instant>,
     deleted: HashMap<String, Instant>,
     /// The generation that `Synced` speaks of.
     synced: HashMap<String, i64>,
@@ -61,12 +63,10 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    pub(crate) fn watch(subject: &Subject, kind: Kind) -> Self {
-        let gvk = GroupVersionKind::gvk("bench.example.org", "v1alpha1", kind.name);
-        let resource = ApiResource::from_gvk_with_plural(&gvk, kind.plural);
-        let client = &subject.cluster.client;
-        let api = Api::namespaced_with(client.clone(), "default", &resource);
-        let watched: Api<Managed> = Api::namespaced_with(client.clone(), "default", &resource);
+    /// Of the namespace `default`.
+    pub(crate) fn watch(client: &Client, resource: &ApiResource) -> Self {
+        let api = Api::namespaced_with(client.clone(), "default", resource);
+        let watched: Api<Managed> = Api::namespaced_with(client.clone(), "default", resource);
         let seen = Arc::new(Mutex::new(Seen::default()));
         let changed = Arc::new(Notify::new());
         let watch = tokio::spawn(follow(watched, Arc::clone(&seen), Arc::clone(&changed)));
@@ -81,6 +81,12 @@ impl Board {
     /// When each of them was seen `Ready` first.
     pub(crate) async fn until_ready(&self, names: &[String]) -> HashMap<String, Instant> {
         self.until("Ready", names, |seen, name| seen.ready.get(name).copied())
+            .await
+    }
+
+    /// When each of them was seen first with a status that says that it is being deleted.
+    pub(crate) async fn until_deleting(&self, names: &[String]) -> HashMap<String, Instant> {
+        self.until("Deleting", names, |seen, name| seen.deleting.get(name).copied())
             .await
     }
 
@@ -106,7 +112,7 @@ impl Board {
         when: impl Fn(&Seen, &str) -> Option<Instant>,
     ) -> HashMap<String, Instant> {
         let mut times = HashMap::new();
-        // From the end: what is looked at again is what is still missing.
+        // From the end: what is checked again is what is still missing.
         let mut missing = names.to_vec();
         let begun = Instant::now();
         while let Some(name) = missing.last() {
@@ -149,10 +155,13 @@ async fn follow(api: Api<Managed>, seen: Arc<Mutex<Seen>>, changed: Arc<Notify>)
 
 fn note(seen: &mut Seen, object: &Managed, now: Instant) {
     let name = object.metadata.name.clone().unwrap_or_default();
-    let conditions = object.status.iter().flat_map(|status| &status.conditions);
+    let conditions = || object.status.iter().flat_map(|status| &status.conditions);
+    if conditions().any(|condition| condition.r#type == "Ready" && condition.reason == "Deleting") {
+        seen.deleting.entry(name.clone()).or_insert(now);
+    }
     let mut is_ready = false;
     let mut synced = None;
-    for condition in conditions.filter(|condition| condition.status == "True") {
+    for condition in conditions().filter(|condition| condition.status == "True") {
         match condition.r#type.as_str() {
             "Ready" => is_ready = true,
             "Synced" => synced = Some(condition.observed_generation),

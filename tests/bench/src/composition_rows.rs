@@ -1,0 +1,139 @@
+//! What is measured of composite resources and claims, and what is to be reached.
+
+use crate::rows::{Goal, KNOWN, NONE, Row, halves, whole};
+
+/// By the controller and the garbage collector, without events.
+pub static CREATE_WRITES: Row = Row::one(
+    "writes, created to Ready",
+    "per XR",
+    &whole(Goal::RatioAtMost(0.25)),
+);
+/// The same from the deletion until all that it made is absent.
+pub static DELETE_WRITES: Row = Row::one("writes, deletion", "per XR", KNOWN);
+/// Created to Ready, and deletion.
+pub static EVENTS: Row = Row::one("writes of events, life", "per XR", KNOWN);
+/// Beyond what it uses without any object.
+pub static CREATE_API_SERVER: Row = Row::one(
+    "API server, created to Ready",
+    "CPU-ms per XR",
+    &whole(Goal::RatioAtMost(0.35)),
+);
+/// Beyond what it uses without any object.
+pub static DELETE_API_SERVER: Row = Row::one("API server, deletion", "CPU-ms per XR", KNOWN);
+/// Of the bridge, or the peer.
+pub static CONTROLLER: Row = Row::one("controller, life", "CPU-ms per XR", KNOWN);
+/// All at once.
+pub static BURST: Row = Row {
+    what: "burst: create to Ready",
+    unit: "ms",
+    lines: &halves(Goal::RatioAtMost(0.1), Goal::None),
+};
+/// One after another.
+pub static PACED: Row = Row {
+    what: "5 per s: create to Ready",
+    unit: "ms",
+    lines: &halves(Goal::RatioAtMost(0.1), Goal::None),
+};
+/// Created to Ready.
+pub static CALLS: Row = Row::one("calls of the function, created to Ready", "per XR", KNOWN);
+
+/// By the controller and the garbage collector, without events: of the claim, its XR and what that composes.
+pub static CLAIM_CREATE_WRITES: Row = Row::one("writes, created to Ready", "per claim", KNOWN);
+/// The same from the deletion until all that it made is absent.
+pub static CLAIM_DELETE_WRITES: Row = Row::one("writes, deletion", "per claim", KNOWN);
+/// Created to Ready and deleted.
+pub static CLAIM_API_SERVER: Row = Row::one(
+    "API server, life",
+    "CPU-ms per claim",
+    &whole(Goal::RatioAtMost(0.4)),
+);
+/// All at once.
+pub static CLAIM_BURST: Row = Row {
+    what: "burst: create to Ready",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::None),
+};
+
+/// Without any object.
+pub static NO_OBJECT_CONTROLLER: Row = Row::one("no object, controller", "CPU-ms per s", KNOWN);
+/// Without any object.
+pub static NO_OBJECT_API_SERVER: Row = Row::one("no object, API server", "CPU-ms per s", KNOWN);
+
+/// Of all resources but leases, while nothing changes and nothing is to be run again.
+pub static REST_WRITES: Row = Row::one("TTL 0: writes", "per min", NONE);
+/// Of events.
+pub static REST_EVENTS: Row = Row::one("TTL 0: writes of events", "per min", NONE);
+/// Of the controller.
+pub static REST_CONTROLLER: Row = Row::one("TTL 0: controller", "% of a core", &whole(Goal::AtMost(2.0)));
+/// What was called though nothing changed.
+pub static REST_CALLS: Row = Row::one("TTL 0: calls of the function", "per min", NONE);
+/// Of all resources but leases, while each XR is run again once a minute.
+pub static TTL_WRITES: Row = Row::one("TTL 60 s: writes", "per min", NONE);
+/// Of events.
+pub static TTL_EVENTS: Row = Row::one("TTL 60 s: writes of events", "per min", NONE);
+/// Of the controller.
+pub static TTL_CONTROLLER: Row = Row::one("TTL 60 s: controller", "% of a core", KNOWN);
+/// One per XR and minute, or fewer where a response is still good.
+pub static TTL_CALLS: Row = Row::one("TTL 60 s: calls of the function", "per min", KNOWN);
+
+/// Of all XRs at once: for information, as the requests of the user and of the deletions before are in the way.
+pub static DELETING_AT_ONCE: Row = Row {
+    what: "DELETE to Deleting visible, all at once",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::None),
+};
+/// One after another, from the request until the user's watch shows it.
+pub static DELETING: Row = Row {
+    what: "DELETE to Deleting visible, 5 per s",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::AtMost(1000.0)),
+};
+/// From the deletion of the definition until its CRD is absent.
+pub static DRAIN: Row = Row::one(
+    "definition deleted: drain",
+    "XRs per s",
+    &whole(Goal::AtLeast(40.0)),
+);
+/// Of an XR of 10, without that of the user.
+pub static DELETION_WRITES: Row = Row::one("writes, XR of 10 deleted", "per XR", &whole(Goal::AtMost(12.0)));
+/// An RN that is no longer desired.
+pub static REMOVED_WRITES: Row = Row::one(
+    "writes, RN removed, without status",
+    "per RN",
+    &whole(Goal::AtMost(2.0)),
+);
+/// Until it is Ready.
+pub static USAGE_WRITES: Row = Row::one("writes, Usage made", "per Usage", &whole(Goal::AtMost(3.0)));
+/// Until it is absent.
+pub static USAGE_GONE_WRITES: Row = Row::one("writes, Usage gone", "per Usage", &whole(Goal::AtMost(2.0)));
+
+/// Of the bridge alone, beyond what it has without any object; 10 objects of each XR are cached, too.
+pub static MEMORY: Row = Row::one("memory per XR with its 10", "KB", &whole(Goal::AtMost(61.0)));
+/// From the user's change of a composed object until the function is called.
+pub static CHANGE: Row = Row {
+    what: "composed object changed to run begins",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::AtMost(50.0)),
+};
+/// From its start on, of an XR that was changed while the bridge was stopped.
+pub static RESTART_FIRST: Row = Row::one(
+    "restart, until a changed XR is Synced",
+    "s",
+    &whole(Goal::AtMost(5.0)),
+);
+/// From its start on, until the function was called for each XR.
+pub static RESTART_LAST: Row = Row::one(
+    "restart, until each XR has been run",
+    "s",
+    &whole(Goal::AtMost(60.0)),
+);
+/// Of XRs and what they compose, without those of the XR that was changed.
+pub static RESTART_WRITES: Row = Row::one("restart, writes of XRs and composed objects", "", NONE);
+/// Of the bridge, until its passes are done.
+pub static RESTART_CONTROLLER: Row = Row::one("restart, controller", "CPU-s", KNOWN);
+/// Of the API server, until passes are done.
+pub static RESTART_API_SERVER: Row = Row::one("restart, API server", "CPU-s", KNOWN);
+/// From the edit until the last XR is Synced with what is composed anew.
+pub static EDIT: Row = Row::one("composition edited, until the last XR has it", "s", KNOWN);
+/// One of ten objects changes, which POST has made.
+pub static EDIT_WRITES: Row = Row::one("writes, composition edited", "per XR", KNOWN);

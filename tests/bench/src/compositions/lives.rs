@@ -1,0 +1,136 @@
+//! Composite resources and claims of 4 objects: created until they are Ready, and deleted.
+
+use std::time::Duration;
+
+use bridge_bench::{
+    composition_rows as rows,
+    figures::per,
+    report::{Notes, Report},
+};
+
+use super::{
+    manifests::{Composite, ORDER, PURCHASE},
+    subject::{Subject, Usage},
+};
+use crate::{
+    board::Board,
+    user::{create, create_paced, delete, names},
+};
+
+/// Between two that are paced.
+pub(crate) const PACE: Duration = Duration::from_millis(200);
+
+/// What is done of each kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counts {
+    pub(crate) paced: usize,
+    pub(crate) burst: usize,
+    pub(crate) claims: usize,
+}
+
+/// Creation and deletion of so many, as they were used up.
+struct Life {
+    before: Usage,
+    created: Usage,
+    deleting: Usage,
+    deleted: Usage,
+    /// Milliseconds of each until it was Ready.
+    ready: Vec<f64>,
+}
+
+pub(crate) async fn measure(subject: &mut Subject, counts: Counts, report: &mut Report) {
+    for composite in [ORDER, PURCHASE] {
+        warm_up(subject, &composite).await;
+    }
+    let (api_server, controller) = subject.rest().await;
+    let mut notes = report.of(subject.side, "an XR of 4 objects", None);
+    notes.note(&rows::NO_OBJECT_API_SERVER, api_server * 1000.0);
+    notes.note(&rows::NO_OBJECT_CONTROLLER, controller * 1000.0);
+    composites(subject, counts, &mut notes).await;
+    let mut notes = report.of(subject.side, "a claim of 4 objects", None);
+    claims(subject, counts.claims, &mut notes).await;
+}
+
+/// What is done once, the first time, is no part of anything.
+pub(crate) async fn warm_up(subject: &Subject, composite: &Composite) {
+    let board = subject.board(composite);
+    let first = names("first", 4);
+    create(&board, &first, |name| composite.manifest(name)).await;
+    delete(&board, &first).await;
+    subject.until_no_parts().await;
+}
+
+async fn composites(subject: &Subject, counts: Counts, notes: &mut Notes<'_>) {
+    let board = subject.board(&ORDER);
+    let paced = names("paced", counts.paced);
+    let times = create_paced(&board, &paced, PACE, |name| ORDER.manifest(name)).await;
+    notes.note_all(&rows::PACED, times);
+    delete(&board, &paced).await;
+
+    let life = live(subject, &board, &ORDER, counts.burst).await;
+    let count = counts.burst;
+    notes.note_all(&rows::BURST, life.ready);
+    // One request of each is the user's.
+    notes.note(
+        &rows::CREATE_WRITES,
+        per(life.created.writes_since(&life.before), count) - 1.0,
+    );
+    notes.note(
+        &rows::DELETE_WRITES,
+        per(life.deleted.writes_since(&life.deleting), count) - 1.0,
+    );
+    let events = life.created.events_since(&life.before) + life.deleted.events_since(&life.deleting);
+    notes.note(&rows::EVENTS, per(events, count));
+    let millis = |from: &Usage, to: &Usage| per(subject.api_server(from, to) * 1000.0, count);
+    notes.note(&rows::CREATE_API_SERVER, millis(&life.before, &life.created));
+    notes.note(&rows::DELETE_API_SERVER, millis(&life.deleting, &life.deleted));
+    let controller =
+        life.created.controller - life.before.controller + life.deleted.controller - life.deleting.controller;
+    notes.note(&rows::CONTROLLER, per(controller * 1000.0, count));
+    notes.note(
+        &rows::CALLS,
+        per(f64_of(life.created.calls - life.before.calls), count),
+    );
+}
+
+async fn claims(subject: &Subject, count: usize, notes: &mut Notes<'_>) {
+    let board = subject.board(&PURCHASE);
+    let life = live(subject, &board, &PURCHASE, count).await;
+    notes.note_all(&rows::CLAIM_BURST, life.ready);
+    notes.note(
+        &rows::CLAIM_CREATE_WRITES,
+        per(life.created.writes_since(&life.before), count) - 1.0,
+    );
+    notes.note(
+        &rows::CLAIM_DELETE_WRITES,
+        per(life.deleted.writes_since(&life.deleting), count) - 1.0,
+    );
+    let api_server =
+        subject.api_server(&life.before, &life.created) + subject.api_server(&life.deleting, &life.deleted);
+    notes.note(&rows::CLAIM_API_SERVER, per(api_server * 1000.0, count));
+}
+
+async fn live(subject: &Subject, board: &Board, composite: &Composite, count: usize) -> Life {
+    subject.until_no_parts().await;
+    let burst = names("burst", count);
+    let before = subject.usage_when_quiet().await;
+    let ready = create(board, &burst, |name| composite.manifest(name)).await;
+    let created = subject.usage_when_quiet().await;
+    eprintln!("created {count}: {:?}", created.requests_since(&before));
+    let deleting = subject.usage().await;
+    delete(board, &burst).await;
+    subject.until_no_parts().await;
+    let deleted = subject.usage_when_quiet().await;
+    eprintln!("deleted {count}: {:?}", deleted.requests_since(&deleting));
+    Life {
+        before,
+        created,
+        deleting,
+        deleted,
+        ready,
+    }
+}
+
+pub(crate) fn f64_of(count: usize) -> f64 {
+    u32::try_from(count).map_or(f64::MAX, f64::from)
+}

@@ -1,0 +1,214 @@
+//! What users apply.
+
+use kube::{
+    Api, Client,
+    api::{ApiResource, DynamicObject, GroupVersionKind},
+};
+use serde_json::{Value, json};
+
+/// Of everything here.
+pub(crate) const GROUP: &str = "bench.example.org";
+/// The function that all compositions call.
+pub(crate) const FUNCTION: &str = "f";
+/// The group of definitions and compositions.
+pub(crate) const APIEXTENSIONS: &str = "apiextensions.crossplane.io";
+/// The group of usages.
+pub(crate) const PROTECTION: &str = "protection.crossplane.io";
+
+/// A kind of composite resources, each with one composition.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Composite {
+    pub(crate) kind: &'static str,
+    pub(crate) plural: &'static str,
+    /// Of each composite resource.
+    pub(crate) composed: usize,
+    /// For how long a response of the function is good.
+    pub(crate) ttl_seconds: Option<u64>,
+    /// Kind and plural of its claims; without them it is namespaced.
+    pub(crate) claim: Option<(&'static str, &'static str)>,
+}
+
+/// Of 4 objects.
+pub(crate) const ORDER: Composite = Composite {
+    kind: "Order",
+    plural: "orders",
+    composed: 4,
+    ttl_seconds: None,
+    claim: None,
+};
+/// Of 4 objects, by a claim.
+pub(crate) const PURCHASE: Composite = Composite {
+    kind: "XPurchase",
+    plural: "xpurchases",
+    composed: 4,
+    ttl_seconds: None,
+    claim: Some(("Purchase", "purchases")),
+};
+/// Of 10 objects.
+pub(crate) const BATCH: Composite = Composite {
+    kind: "Batch",
+    plural: "batches",
+    composed: 10,
+    ttl_seconds: None,
+    claim: None,
+};
+/// Of 10 objects, run again each minute.
+pub(crate) const TIMED: Composite = Composite {
+    kind: "Timed",
+    plural: "timeds",
+    composed: 10,
+    ttl_seconds: Some(60),
+    claim: None,
+};
+/// Of 1 object.
+pub(crate) const SINGLE: Composite = Composite {
+    kind: "Single",
+    plural: "singles",
+    composed: 1,
+    ttl_seconds: None,
+    claim: None,
+};
+
+/// Those that both sides serve, and those of ours alone.
+pub(crate) const ALL: [Composite; 5] = [ORDER, PURCHASE, BATCH, TIMED, SINGLE];
+
+impl Composite {
+    /// Of what users create: the claims, where there are any.
+    pub(crate) fn of_users(&self) -> ApiResource {
+        let (kind, plural) = self.claim.unwrap_or((self.kind, self.plural));
+        resource(GROUP, "v1", kind, plural)
+    }
+
+    pub(crate) fn definition(&self) -> Value {
+        let version = json!({
+            "name": "v1", "served": true, "referenceable": true,
+            "schema": {"openAPIV3Schema": {
+                "type": "object",
+                "properties": {"spec": {"type": "object", "properties": {
+                    "size": {"type": "integer"}, "description": {"type": "string"},
+                }}},
+            }},
+        });
+        let mut definition = json!({
+            "apiVersion": "apiextensions.crossplane.io/v2",
+            "kind": "CompositeResourceDefinition",
+            "metadata": {"name": format!("{}.{GROUP}", self.plural)},
+            "spec": {
+                "group": GROUP,
+                "names": {"kind": self.kind, "plural": self.plural},
+                "scope": "Namespaced",
+                "versions": [version],
+            },
+        });
+        if let Some((kind, plural)) = self.claim {
+            definition["apiVersion"] = "apiextensions.crossplane.io/v1".into();
+            definition["spec"]["scope"] = "LegacyCluster".into();
+            definition["spec"]["claimNames"] = json!({"kind": kind, "plural": plural});
+        }
+        definition
+    }
+
+    /// The pipeline of its composition: one step. `edition` is in the first of the composed objects; the last is not desired by an XR of size 2.
+    /// Each is ready as soon as it is observed.
+    pub(crate) fn pipeline(&self, edition: u32) -> Value {
+        let resources: serde_json::Map<String, Value> = (0..self.composed)
+            .map(|number| {
+                let name = format!("part-{number}");
+                let mut object = json!({
+                    "apiVersion": format!("{GROUP}/v1"), "kind": "Part",
+                    "spec": {
+                        "edition": if number == 0 { edition } else { 0 }, "description": "d".repeat(400),
+                        "tags": {"team": "web", "tier": "front"},
+                    },
+                });
+                if self.claim.is_some() {
+                    object["metadata"]["namespace"] = "default".into();
+                }
+                let when = if number + 1 == self.composed {
+                    json!({"not": {"equals": {"path": "/spec/size", "value": 2}}})
+                } else {
+                    json!("always")
+                };
+                let ready = json!({"exists": name});
+                (name, json!({"object": object, "when": when, "ready": ready}))
+            })
+            .collect();
+        let mut input = json!({"apiVersion": "fn.example.org/v1", "kind": "Program", "resources": resources});
+        if let Some(ttl) = self.ttl_seconds {
+            input["ttlSeconds"] = ttl.into();
+        }
+        json!([{"step": "compose", "functionRef": {"name": FUNCTION}, "input": input}])
+    }
+
+    pub(crate) fn composition(&self) -> Value {
+        json!({
+            "apiVersion": "apiextensions.crossplane.io/v1",
+            "kind": "Composition",
+            "metadata": {"name": self.plural},
+            "spec": {
+                "compositeTypeRef": {"apiVersion": format!("{GROUP}/v1"), "kind": self.kind},
+                "mode": "Pipeline",
+                "pipeline": self.pipeline(1),
+            },
+        })
+    }
+
+    /// What a user creates.
+    pub(crate) fn manifest(&self, name: &str) -> DynamicObject {
+        object(json!({
+            "apiVersion": format!("{GROUP}/v1"), "kind": self.of_users().kind,
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"size": 1, "description": "d".repeat(200)},
+        }))
+    }
+}
+
+/// What is composed: a kind that has no controller of its own.
+pub(crate) fn part_definition() -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("parts.{GROUP}")},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {"kind": "Part", "plural": "parts"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {
+                    "type": "object",
+                    "properties": {
+                        "edition": {"type": "integer"}, "description": {"type": "string"},
+                        "touched": {"type": "integer"},
+                        "tags": {"type": "object", "additionalProperties": {"type": "string"}},
+                    },
+                }}}},
+            }],
+        },
+    })
+}
+
+pub(crate) fn parts() -> ApiResource {
+    resource(GROUP, "v1", "Part", "parts")
+}
+
+pub(crate) fn resource(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
+}
+
+/// Definitions, compositions and the like, which are in no namespace.
+pub(crate) fn cluster_wide(
+    client: &Client,
+    group: &str,
+    version: &str,
+    kind: &str,
+    plural: &str,
+) -> Api<DynamicObject> {
+    Api::all_with(client.clone(), &resource(group, version, kind, plural))
+}
+
+/// # Panics
+/// If it is none.
+pub(crate) fn object(value: Value) -> DynamicObject {
+    serde_json::from_value(value).expect("an object")
+}

@@ -1,0 +1,145 @@
+//! What composite resources and claims cost: the real control plane, one function, and either the bridge or a controller on
+//! controller-runtime that makes Crossplane's requests.
+
+mod calls;
+mod definitions;
+mod endings;
+mod lives;
+mod manifests;
+mod many;
+mod rest;
+mod subject;
+
+use std::{path::PathBuf, time::Duration};
+
+use bridge_bench::report::{Report, Side};
+use clap::Args;
+
+use crate::{output, sides::Sides, usage::machine};
+use lives::Counts;
+use many::Many;
+use subject::Subject;
+
+/// How much is measured.
+#[derive(Debug, Args)]
+pub(crate) struct CompositionsArgs {
+    /// One run with few objects: to see that it works, and changes of half.
+    #[arg(long)]
+    quick: bool,
+    /// Who is measured, where both can be.
+    #[arg(long, value_enum, default_value_t)]
+    side: Sides,
+    /// Runs of each side.
+    #[arg(long)]
+    runs: Option<usize>,
+    /// Runs of what is measured of many XRs.
+    #[arg(long)]
+    many_runs: Option<usize>,
+    /// XRs of 10 objects; 0: what is measured of many is left out.
+    #[arg(long)]
+    many: Option<usize>,
+    /// Without XRs and claims of 4.
+    #[arg(long)]
+    no_lives: bool,
+    /// Where table, JSON and pictures are written.
+    #[arg(long, default_value = "target/bench")]
+    out: PathBuf,
+}
+
+/// What is measured in each run.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    runs: usize,
+    many_runs: usize,
+    counts: Counts,
+    many: Many,
+    /// XRs of 1 object, which are deleted with their definition.
+    drained: usize,
+}
+
+impl Plan {
+    fn of(args: &CompositionsArgs) -> Self {
+        let mut plan = if args.quick { Self::quick() } else { Self::full() };
+        plan.runs = args.runs.unwrap_or(plan.runs);
+        plan.many_runs = args.many_runs.unwrap_or(plan.runs);
+        plan.many.objects = args.many.unwrap_or(plan.many.objects);
+        plan
+    }
+
+    /// Where, and how much.
+    fn note(&self, runs: usize) -> String {
+        format!(
+            "{}. {} of {} XRs and {} claims in a burst, and {} of {} XRs of 10; the peer has no limits and 100 workers.",
+            machine(),
+            output::runs_in_words(runs),
+            self.counts.burst,
+            self.counts.claims,
+            output::runs_in_words(runs.min(self.many_runs)).to_lowercase(),
+            self.many.objects,
+        )
+    }
+
+    fn quick() -> Self {
+        Self {
+            runs: 1,
+            many_runs: 1,
+            counts: Counts {
+                paced: 25,
+                burst: 100,
+                claims: 50,
+            },
+            many: Many {
+                objects: 50,
+                rest: Duration::from_secs(20),
+                ttl_rest: Duration::from_secs(65),
+            },
+            drained: 200,
+        }
+    }
+
+    fn full() -> Self {
+        Self {
+            runs: 3,
+            many_runs: 3,
+            counts: Counts {
+                paced: 100,
+                burst: 300,
+                claims: 100,
+            },
+            many: Many {
+                objects: 1_000,
+                rest: Duration::from_mins(1),
+                ttl_rest: Duration::from_mins(2),
+            },
+            drained: 500,
+        }
+    }
+}
+
+pub(crate) async fn measure(args: &CompositionsArgs) {
+    let plan = Plan::of(args);
+    let runs = plan.runs;
+    let mut report = Report::default();
+    let other_work = output::note_of_other_work().await;
+    eprintln!("{other_work}");
+    for run in 1..=runs {
+        // What is written down so far is of so many runs.
+        report.notes = vec![plan.note(run), other_work.clone()];
+        let sides = args.side.all().iter().filter(|_| !args.no_lives);
+        for side in sides {
+            eprintln!("lives, run {run} of {runs}, {side:?}");
+            let mut subject = Subject::start(*side).await;
+            lives::measure(&mut subject, plan.counts, &mut report).await;
+            eprintln!("the function used {:.1} s", subject.function());
+            output::write(&report, &args.out, "compositions");
+        }
+        if plan.many.objects > 0 && run <= plan.many_runs && args.side.all().contains(&Side::Ours) {
+            eprintln!("many, run {run} of {runs}");
+            let mut subject = Subject::start(Side::Ours).await;
+            endings::measure(&subject, plan.drained, &mut report).await;
+            many::measure(&mut subject, plan.many, &mut report).await;
+            output::write(&report, &args.out, "compositions");
+        }
+    }
+    println!("{}", report.to_table());
+}

@@ -1,0 +1,281 @@
+//! Control plane, function and one side, and what they have used.
+
+use std::{
+    collections::BTreeMap,
+    net::TcpListener,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bridge_bench::report::Side;
+use bridge_control_plane::{
+    ControlPlane, Options,
+    process::{Output, Process, ScratchDir, Signal, Spawn},
+};
+use bridge_e2e::{Cluster, Requests, binary};
+use kube::{
+    Api,
+    api::{DynamicObject, ListParams},
+};
+
+use super::{
+    calls::Calls,
+    manifests::{APIEXTENSIONS, Composite, FUNCTION, cluster_wide, parts},
+};
+use crate::{
+    board::Board,
+    usage::{busy_seconds, resident_kb},
+};
+
+/// Until then a new control plane has work of its own.
+const SETTLED_AFTER: Duration = Duration::from_secs(40);
+/// What has written nothing for so long has ended.
+const QUIET: Duration = Duration::from_secs(2);
+/// Nothing is waited for longer.
+const LIMIT: Duration = Duration::from_mins(15);
+
+/// Everything that is measured. It ends when dropped.
+pub(crate) struct Subject {
+    pub(crate) cluster: Cluster,
+    pub(crate) side: Side,
+    pub(crate) calls: Arc<Calls>,
+    /// The bridge, or the peer.
+    controller: Option<Process>,
+    function: Process,
+    plane: ControlPlane,
+    /// Of the API server without any object, in CPU seconds per second.
+    rest: f64,
+    admin: String,
+    scratch: ScratchDir,
+    begun: Instant,
+}
+
+/// What was used until a moment.
+pub(crate) struct Usage {
+    pub(crate) api_server: f64,
+    pub(crate) controller: f64,
+    /// Of the function.
+    pub(crate) calls: usize,
+    requests: Requests,
+    events: Requests,
+    at: Instant,
+}
+
+impl Usage {
+    /// Of everything but events and leases, by all but the one of the user who asks.
+    pub(crate) fn writes_since(&self, before: &Self) -> f64 {
+        whole(self.requests.writes_since(&before.requests))
+    }
+
+    pub(crate) fn events_since(&self, before: &Self) -> f64 {
+        whole(self.events.writes_since(&before.events))
+    }
+
+    pub(crate) fn seconds_since(&self, before: &Self) -> f64 {
+        self.at.duration_since(before.at).as_secs_f64()
+    }
+
+    /// By verb and resource, reads too.
+    pub(crate) fn requests_since(&self, before: &Self) -> BTreeMap<String, u64> {
+        self.requests.since_by_kind(&before.requests)
+    }
+}
+
+impl Subject {
+    /// Both sides serve the CRDs that the bridge has made of the definitions.
+    pub(crate) async fn start(side: Side) -> Self {
+        // With the garbage collector: the peer leaves to it what an XR has composed.
+        let plane = ControlPlane::start(Options {
+            controller_manager: true,
+            ..Options::default()
+        });
+        let plane = plane.await.unwrap_or_else(|error| panic!("{error}"));
+        let cluster = Cluster::connect(&plane.kubeconfig()).await;
+        let free = TcpListener::bind("127.0.0.1:0")
+            .and_then(|listener| listener.local_addr())
+            .expect("a free port");
+        let scratch = ScratchDir::new("crossbridge-bench-").expect("a folder");
+        let calls = Arc::new(Calls::default());
+        let printed = Arc::clone(&calls);
+        let function = Spawn::new(binary("fake-function"))
+            .arg(format!("--address=unix://{}", socket(&scratch)))
+            .arg("--print-calls")
+            .stdout(Output::lines(move |line| printed.take_in(line)))
+            .spawn()
+            .expect("the function starts");
+        let mut subject = Self {
+            cluster,
+            side: Side::Ours,
+            calls,
+            controller: None,
+            function,
+            plane,
+            rest: 0.0,
+            admin: free.to_string(),
+            scratch,
+            begun: Instant::now(),
+        };
+        subject.start_controller();
+        subject.define().await;
+        if side == Side::Peer {
+            subject.stop_controller().await;
+            subject.side = side;
+            subject.start_controller();
+        }
+        subject
+    }
+
+    pub(crate) fn definitions(&self, version: &str) -> Api<DynamicObject> {
+        let kind = "CompositeResourceDefinition";
+        let plural = "compositeresourcedefinitions";
+        cluster_wide(&self.cluster.client, APIEXTENSIONS, version, kind, plural)
+    }
+
+    pub(crate) fn compositions(&self) -> Api<DynamicObject> {
+        cluster_wide(
+            &self.cluster.client,
+            APIEXTENSIONS,
+            "v1",
+            "Composition",
+            "compositions",
+        )
+    }
+
+    pub(crate) fn parts(&self) -> Api<DynamicObject> {
+        Api::namespaced_with(self.cluster.client.clone(), "default", &parts())
+    }
+
+    /// A watch of what users create of this kind.
+    pub(crate) fn board(&self, composite: &Composite) -> Board {
+        Board::watch(&self.cluster.client, &composite.of_users())
+    }
+
+    pub(crate) fn start_controller(&mut self) {
+        let spawn = match self.side {
+            Side::Ours => self.bridge(),
+            Side::Peer => self.peer(),
+        };
+        self.controller = Some(spawn.spawn().expect("the controller starts"));
+    }
+
+    fn bridge(&self) -> Spawn {
+        Spawn::new(binary("runtime-bridge"))
+            .args(["serve", "--compositions"])
+            .arg("--kubeconfig")
+            .arg(self.plane.kubeconfig())
+            .arg(format!("--function={FUNCTION}=unix:{}", socket(&self.scratch)))
+            .args(["--admin-address", &self.admin])
+            .env("CROSSBRIDGE_LOG_LEVEL", "warn")
+            .log_to(self.scratch.path().join("bridge.log"))
+    }
+
+    fn peer(&self) -> Spawn {
+        Spawn::new(binary("bench-peer"))
+            .args(["compositions", "--kubeconfig"])
+            .arg(self.plane.kubeconfig())
+            .arg(format!("--function=unix:{}", socket(&self.scratch)))
+            .log_to(self.scratch.path().join("peer.log"))
+    }
+
+    pub(crate) async fn stop_controller(&mut self) {
+        if let Some(controller) = self.controller.take() {
+            controller.signal(Signal::TERM);
+            let ended = controller.wait_for(Duration::from_mins(1)).await;
+            ended.expect("it ends");
+        }
+    }
+
+    /// What each uses per second while there is no object: API server and controller, in CPU seconds.
+    pub(crate) async fn rest(&mut self) -> (f64, f64) {
+        let left = SETTLED_AFTER.saturating_sub(self.begun.elapsed());
+        tokio::time::sleep(left).await;
+        let before = self.usage().await;
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let after = self.usage().await;
+        let seconds = after.seconds_since(&before);
+        self.rest = (after.api_server - before.api_server) / seconds;
+        (self.rest, (after.controller - before.controller) / seconds)
+    }
+
+    /// Of the API server, beyond what it uses without any object; in CPU seconds.
+    pub(crate) fn api_server(&self, before: &Usage, after: &Usage) -> f64 {
+        let rest = self.rest * after.seconds_since(before);
+        (after.api_server - before.api_server - rest).max(0.0)
+    }
+
+    /// Of a controller that runs. What one has used ends with it: no usage may span two.
+    pub(crate) async fn usage(&self) -> Usage {
+        let client = &self.cluster.client;
+        Usage {
+            api_server: self.plane.api_server().map_or(0.0, busy_seconds),
+            controller: self.controller.as_ref().map_or(0.0, busy_seconds),
+            calls: self.calls.count(),
+            requests: Requests::of_those(client, |resource| !["events", "leases"].contains(&resource)).await,
+            events: Requests::of(client, "events").await,
+            at: Instant::now(),
+        }
+    }
+
+    /// As soon as nothing is written any more: what was used until then.
+    pub(crate) async fn usage_when_quiet(&self) -> Usage {
+        let begun = Instant::now();
+        let mut before = self.usage().await;
+        loop {
+            tokio::time::sleep(QUIET).await;
+            let after = self.usage().await;
+            if after.writes_since(&before) + after.events_since(&before) == 0.0 {
+                return after;
+            }
+            assert!(
+                begun.elapsed() < LIMIT,
+                "it goes on writing: {:?}",
+                after.requests_since(&before)
+            );
+            before = after;
+        }
+    }
+
+    /// Until the function was called so often since its start.
+    pub(crate) async fn until_called(&self, count: usize) {
+        let begun = Instant::now();
+        while self.calls.count() < count {
+            assert!(
+                begun.elapsed() < LIMIT,
+                "{} of {count} calls have come",
+                self.calls.count()
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Until nothing that was composed exists.
+    pub(crate) async fn until_no_parts(&self) {
+        let parts = self.parts();
+        let begun = Instant::now();
+        loop {
+            let some = parts.list_metadata(&ListParams::default().limit(1)).await;
+            if some.expect("a list").items.is_empty() {
+                return;
+            }
+            assert!(begun.elapsed() < LIMIT, "there are still composed objects");
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+
+    pub(crate) fn resident_kb(&self) -> f64 {
+        self.controller.as_ref().map_or(0.0, resident_kb)
+    }
+
+    /// The function itself, which is no part of what is compared.
+    pub(crate) fn function(&self) -> f64 {
+        busy_seconds(&self.function)
+    }
+}
+
+fn socket(scratch: &ScratchDir) -> String {
+    scratch.path().join("f.sock").display().to_string()
+}
+
+fn whole(count: u64) -> f64 {
+    u32::try_from(count).map_or(f64::MAX, f64::from)
+}
