@@ -17,7 +17,7 @@ impl Requests {
         Self::of_those(client, |resource| resource == plural).await
     }
 
-    /// The same of all resources whose plural is counted.
+    /// The same of all resources with a plural that is counted.
     ///
     /// # Panics
     /// If the metrics cannot be read.

@@ -73,10 +73,6 @@ impl Processes {
     /// It cannot be started.
     pub fn start_function(&mut self) -> Result<(), TestError> {
         let socket = self.folder().join("f.sock");
-        // One that was killed leaves it behind.
-        if socket.exists() {
-            std::fs::remove_file(&socket).map_err(TestError::from)?;
-        }
         let spawned = Spawn::new(built("fake-function")?)
             .arg(format!("--address=unix://{}", socket.display()))
             .log_to(self.folder().join(format!("function-{}.log", self.starts)))

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! An object is named `Kind/name`, `Kind/name@namespace` outside the namespace `default`, and `Claim/name>XKind` if it is the composite resource that
-//! a claim refers to. When the steps are done, everything that was applied is deleted, and must be gone.
+//! a claim refers to. When the steps are done, everything that was applied is deleted, and must be
+//! gone; nothing that was composed may be left.
 
 mod objects;
 mod runner;

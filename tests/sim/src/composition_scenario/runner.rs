@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{CompositionScenario, Expectation, Process, Step, objects::Objects};
-use crate::scenario::{ClusterBackend, Flow, LOOK_AGAIN, Unexpected, ask, condition, conditions};
+use crate::scenario::{ClusterBackend, Flow, LOOK_AGAIN, Unexpected, ask, ask_while, condition, conditions};
 
 /// Of what is composed in scenarios: lists of all namespaces.
 const COMPOSED: [&str; 2] = [
@@ -323,24 +323,7 @@ async fn demand(
     path: &str,
     body: &Value,
 ) -> Result<Value, Unexpected> {
-    let end = Instant::now() + backend.wait_limit();
-    loop {
-        let why = match backend.kube(method.clone(), path, body).await {
-            Ok((code, answer)) if code < 300 => return Ok(answer),
-            Ok((code, answer)) => {
-                let why = format!("{code}: {}", answer["message"]);
-                if code != 429 && code < 500 {
-                    return Err(Unexpected(format!("{method} {path}: {why}")));
-                }
-                why
-            }
-            Err(error) => error.to_string(),
-        };
-        if Instant::now() > end {
-            return Err(Unexpected(format!("{method} {path}: {why}")));
-        }
-        backend.pass(LOOK_AGAIN).await;
-    }
+    ask_while(backend, method, path, body, |code| code == 429 || code >= 500).await
 }
 
 fn is_deleting(object: &Value) -> bool {

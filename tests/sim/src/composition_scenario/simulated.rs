@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::{CompositionBackend, CompositionRunner, CompositionScenario, Process};
 use crate::scenario::{Flow, Processes, Simulated, Unexpected, simulate_with};
 
-/// The plugin beside the function serves one kind, of which nobody makes an object.
+/// The plugin beside the function serves one kind, without objects.
 const PLUGIN_KIND: &str = "Bucket";
 
 /// Runs a scenario in virtual time, where the invariants of compositions are checked after every commit. Returns what happened, in words.

@@ -28,7 +28,7 @@ pub use self::{
     simulated::simulate,
 };
 pub(crate) use self::{
-    runner::{LOOK_AGAIN, ask, condition, conditions, plural},
+    runner::{LOOK_AGAIN, ask, ask_while, condition, conditions, plural},
     simulated::{Processes, Simulated, simulate_with},
 };
 

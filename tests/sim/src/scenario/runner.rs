@@ -448,15 +448,26 @@ pub(crate) async fn ask(
     path: &str,
     body: &Value,
 ) -> Result<Value, Unexpected> {
+    ask_while(backend, method, path, body, |_| true).await
+}
+
+/// Likewise, but a code that is not temporary ends it.
+pub(crate) async fn ask_while(
+    backend: &mut (impl ClusterBackend + ?Sized),
+    method: Method,
+    path: &str,
+    body: &Value,
+    is_temporary: impl Fn(u16) -> bool,
+) -> Result<Value, Unexpected> {
     let end = Instant::now() + backend.wait_limit();
     loop {
         let answer = backend.kube(method.clone(), path, body).await;
-        let why = match answer {
+        let (why, again) = match answer {
             Ok((code, answer)) if code < 300 => return Ok(answer),
-            Ok((code, answer)) => format!("{code}: {}", answer["message"]),
-            Err(error) => error.to_string(),
+            Ok((code, answer)) => (format!("{code}: {}", answer["message"]), is_temporary(code)),
+            Err(error) => (error.to_string(), true),
         };
-        if Instant::now() > end {
+        if !again || Instant::now() > end {
             return Err(Unexpected(format!("{method} {path}: {why}")));
         }
         backend.pass(LOOK_AGAIN).await;

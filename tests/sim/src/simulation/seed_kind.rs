@@ -27,7 +27,7 @@ impl SeedKind {
         self.replay(seed, keeps_journal)
     }
 
-    /// Likewise, for as long as it takes: somebody watches it.
+    /// Likewise, without a limit, as a person or a debugger follows it.
     ///
     /// # Panics
     /// The runtime cannot be built.
