@@ -1,14 +1,13 @@
 //! moto itself: its Python environment in the cache, and its process.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bridge_control_plane::cache::{self, CacheError};
 use bridge_control_plane::process::{Process, ScratchDir, Spawn, SpawnError};
 use sha2::{Digest, Sha256};
-use tokio::net::TcpStream;
 
 /// Every Python package of moto, each with its version.
 const PINS: &str = include_str!("../requirements.txt");
@@ -68,37 +67,37 @@ pub(crate) struct Moto {
 }
 
 impl Moto {
-    /// Starts one on a free loopback port. The first `unchecked_calls` calls need no credentials; `None`: no call does.
+    /// Starts one on a loopback port that the system chooses. The first `unchecked_calls` calls need no credentials; `None`: no call does.
     pub(crate) async fn start(unchecked_calls: Option<u32>) -> Result<Self, MotoError> {
         let python = environment().await?;
-        let address = free_address().map_err(|cause| MotoError::Io {
-            step: "find a free port",
-            cause,
-        })?;
         let log = ScratchDir::new("aws-emulator-").map_err(|cause| MotoError::Io {
             step: "create a folder for moto's log",
             cause,
         })?;
         let log_file = log.path().join("moto.log");
+        let address_file = log.path().join("address");
         let mut spawn = Spawn::new(&python)
-            .args(["-c", START, "-H", "127.0.0.1", "-p"])
-            .arg(address.port().to_string())
+            .args(["-c", START])
+            .arg(&address_file)
             .log_to(&log_file);
         if let Some(calls) = unchecked_calls {
             spawn = spawn.env("INITIAL_NO_AUTH_ACTION_COUNT", calls.to_string());
         }
         let process = spawn.spawn()?;
         let listens = async {
-            while TcpStream::connect(address).await.is_err() {
+            loop {
+                if let Some(address) = read_address(&address_file) {
+                    return address;
+                }
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
         let said = || std::fs::read_to_string(&log_file).unwrap_or_default();
-        tokio::select! {
-            () = listens => {}
+        let address = tokio::select! {
+            address = listens => address,
             _ = process.wait() => return Err(MotoError::Ended { said: said() }),
             () = tokio::time::sleep(START_LIMIT) => return Err(MotoError::Silent { said: said() }),
-        }
+        };
         Ok(Self {
             address,
             _process: process,
@@ -107,9 +106,9 @@ impl Moto {
     }
 }
 
-/// Another actor may take the port before moto does; moto then ends, and reports so.
-fn free_address() -> io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+/// Where it listens; nothing before it does.
+fn read_address(file: &Path) -> Option<SocketAddr> {
+    std::fs::read_to_string(file).ok()?.parse().ok()
 }
 
 /// The interpreter of an environment that has moto.
