@@ -11,12 +11,19 @@ use crate::project::Project;
 use crate::report::Report;
 use crate::run::run;
 
-/// What a commit spends on seeds, and on those with compositions.
-const SECONDS: [(u64, &[&str]); 2] = [(80, &[]), (40, &["--compositions"])];
+/// What a commit spends on seeds, on those with compositions, and on the explorer of compositions.
+const SECONDS: [(u64, &[&str]); 4] = [
+    (80, &[]),
+    (40, &["--compositions"]),
+    (40, &["--explore"]),
+    (20, &["--explore", PAIRS_FLAG]),
+];
 /// More than fit in that; the numbers of docs/reliability.md are of so many.
 const SEEDS: u64 = 10_000;
 /// Enough to come by all that is drawn.
 const COMPOSITION_SEEDS: u64 = 1_000;
+/// Some of each departure.
+const PAIRS_FLAG: &str = "--pairs=10000";
 /// Built with all else by [`build_all`](crate::build::build_all).
 const BINARY: &str = "sim";
 
@@ -41,6 +48,15 @@ pub(crate) struct SimulateArgs {
     /// One scenario in virtual time, and what happens.
     #[arg(long, value_name = "NAME")]
     scenario: Option<String>,
+    /// One of the bridge's writes in it, from 0, and what becomes of it: 12:LandsLate. Of scenarios of compositions.
+    #[arg(long, value_name = "NUMBER:NAME", requires = "scenario")]
+    depart: Vec<String>,
+    /// The explorer of compositions: each departure at each write of each of their scenarios.
+    #[arg(long, conflicts_with_all = ["scenario", "replay", "compositions"])]
+    explore: bool,
+    /// So many pairs of departures instead.
+    #[arg(long, requires = "explore")]
+    pairs: Option<u64>,
 }
 
 pub(crate) async fn run_seeds(arguments: &SimulateArgs) -> Result<(), Failure> {
@@ -56,6 +72,9 @@ pub(crate) async fn run_seeds(arguments: &SimulateArgs) -> Result<(), Failure> {
     };
     flags.extend(arguments.seconds.map(|seconds| format!("--seconds={seconds}")));
     flags.extend(arguments.compositions.then(|| "--compositions".to_owned()));
+    flags.extend(arguments.depart.iter().map(|one| format!("--depart={one}")));
+    flags.extend(arguments.explore.then(|| "--explore".to_owned()));
+    flags.extend(arguments.pairs.map(|pairs| format!("--pairs={pairs}")));
     build_binaries(&project.root, &[BINARY]).await?;
     run(simulation(&project, &flags)).await
 }
@@ -93,12 +112,21 @@ pub(crate) async fn first(project: &Project, report: &Report) -> Result<(), Fail
     report.step("simulate", run(simulation(project, &flags))).await?;
     let flags = [
         format!("--seeds={COMPOSITION_SEEDS}"),
-        out,
+        out.clone(),
         "--compositions".to_owned(),
     ];
-    report
-        .step("simulate --compositions", run(simulation(project, &flags)))
-        .await
+    let compositions = run(simulation(project, &flags));
+    report.step("simulate --compositions", compositions).await?;
+    for more in [&["--explore"][..], &["--explore", PAIRS_FLAG]] {
+        let flags: Vec<String> = more
+            .iter()
+            .map(|flag| (*flag).to_owned())
+            .chain([out.clone()])
+            .collect();
+        let step = format!("simulate {}", more.join(" "));
+        report.step(&step, run(simulation(project, &flags))).await?;
+    }
+    Ok(())
 }
 
 fn simulation(project: &Project, flags: &[String]) -> Spawn {

@@ -1,4 +1,4 @@
-//! Runs seeds of the simulation: `sim --seeds N --from S`, or `sim --replay SEED` with what happens.
+//! Runs seeds of the simulation: `sim --seeds N --from S`, or `sim --replay SEED` with what happens; `sim --explore` runs the explorer of compositions.
 
 use std::{
     fs,
@@ -11,12 +11,16 @@ use std::{
 };
 
 use bridge_sim::{
-    composition_scenario::{CompositionScenario, simulate_compositions},
+    composition_scenario::{CompositionScenario, simulate_departures},
+    exploration::{Exploration, Failed},
     scenario::{Scenario, simulate},
-    simulation::{Counts, Report, SeedKind},
+    simulation::{Counts, DepartureAt, Report, SeedKind},
 };
 use clap::Parser;
 use serde_json::json;
+
+/// From one departure to the next: a large prime.
+const STEP: usize = 1_000_003;
 
 /// Runs seeds of the simulation.
 #[derive(Debug, Parser)]
@@ -45,6 +49,15 @@ struct Args {
     /// One scenario, and what happens.
     #[arg(long, value_name = "NAME")]
     scenario: Option<String>,
+    /// One of its writes, and what becomes of it.
+    #[arg(long, value_name = "NUMBER:NAME", requires = "scenario")]
+    depart: Vec<DepartureAt>,
+    /// The explorer of compositions: each departure at each write of each scenario, in an order that `from` chooses.
+    #[arg(long)]
+    explore: bool,
+    /// So many pairs of departures instead.
+    #[arg(long, requires = "explore")]
+    pairs: Option<u64>,
 }
 
 impl Args {
@@ -60,7 +73,10 @@ impl Args {
 fn main() -> ExitCode {
     let args = Args::parse();
     if let Some(name) = &args.scenario {
-        return tell_scenario(name);
+        return tell_scenario(name, &args.depart);
+    }
+    if args.explore {
+        return explore(&args);
     }
     if let Some(seed) = args.replay {
         let report = args.kind().replay(seed, true);
@@ -76,29 +92,15 @@ fn main() -> ExitCode {
 fn run_seeds(args: &Args) -> ExitCode {
     let kind = args.kind();
     let known = kind.known();
-    let (next, begun) = (AtomicUsize::new(0), Instant::now());
-    let until = args.seconds.map(|seconds| begun + Duration::from_secs(seconds));
+    let begun = Instant::now();
     let seed = |number: usize| match known.get(number) {
         Some(seed) => Some(*seed),
         None => (args.from..args.from.saturating_add(args.seeds)).nth(number - known.len()),
     };
-    let work = || {
-        let mut reports = Vec::new();
-        while until.is_none_or(|until| Instant::now() < until)
-            && let Some(seed) = seed(next.fetch_add(1, Ordering::Relaxed))
-        {
-            let report = kind.run(seed, false);
-            tell(&report, kind);
-            reports.push(report);
-        }
-        reports
-    };
-    let ended: Vec<Report> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..args.jobs).map(|_| scope.spawn(work)).collect();
-        let ended = threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        ended.flatten().collect()
+    let ended: Vec<Report> = on_threads(args, |number| {
+        let report = kind.run(seed(number)?, false);
+        tell(&report, kind);
+        Some(report)
     });
     let failed: Vec<u64> = ended
         .iter()
@@ -144,14 +146,95 @@ fn run_seeds(args: &Args) -> ExitCode {
     }
 }
 
-fn tell_scenario(name: &str) -> ExitCode {
+/// Does this with 0, 1, 2 and so on, until it gives nothing, or time is up.
+fn on_threads<T: Send>(args: &Args, work: impl Fn(usize) -> Option<T> + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let until = args
+        .seconds
+        .map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let thread = || {
+        let mut all = Vec::new();
+        while until.is_none_or(|until| Instant::now() < until)
+            && let Some(one) = work(next.fetch_add(1, Ordering::Relaxed))
+        {
+            all.push(one);
+        }
+        all
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..args.jobs).map(|_| scope.spawn(thread)).collect();
+        let ended = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        ended.flatten().collect()
+    })
+}
+
+/// Runs the explorer, as long as there is time.
+fn explore(args: &Args) -> ExitCode {
+    let exploration = match Exploration::begin() {
+        Ok(exploration) => exploration,
+        Err(why) => {
+            println!("{why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let begun = Instant::now();
+    let single = exploration.single();
+    let of_commit = usize::try_from(args.from).unwrap_or_default();
+    let case = |number: usize| match args.pairs {
+        Some(pairs) => ((number as u64) < pairs).then(|| exploration.pair(args.from + number as u64)),
+        // A step that shares no divisor with the count comes by each, and by neighbors late.
+        None => (number < single.len()).then(|| {
+            let at = (of_commit + number).wrapping_mul(STEP) % single.len();
+            single[at].clone()
+        }),
+    };
+    let ended: Vec<Option<Failed>> = on_threads(args, |number| {
+        let failed = exploration.run(&case(number)?);
+        if let Some(failed) = &failed {
+            println!("{failed}");
+        }
+        Some(failed)
+    });
+    let failed: Vec<&Failed> = ended.iter().flatten().collect();
+    let (file, all) = match args.pairs {
+        Some(_) => ("exploration-pairs.json", "pairs of departures".to_owned()),
+        None => ("exploration.json", format!("of {} departures", single.len())),
+    };
+    println!(
+        "{} {all} in {:.1} s, {} failed",
+        ended.len(),
+        begun.elapsed().as_secs_f64(),
+        failed.len(),
+    );
+    let result = json!({
+        "departures": single.len(),
+        "explored": ended.len(),
+        "failed": failed.iter().map(|one| &one.flags).collect::<Vec<_>>(),
+        "seconds": begun.elapsed().as_secs(),
+    });
+    if let Some(folder) = &args.out
+        && let Err(error) = fs::write(folder.join(file), result.to_string())
+    {
+        eprintln!("cannot write {file}: {error}");
+        return ExitCode::FAILURE;
+    }
+    if failed.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn tell_scenario(name: &str, departures: &[DepartureAt]) -> ExitCode {
     let ended = match (Scenario::all(), CompositionScenario::all()) {
         (Ok(scenarios), Ok(of_compositions)) => {
             let scenario = scenarios.iter().find(|scenario| scenario.name == name);
             let of_compositions = of_compositions.iter().find(|scenario| scenario.name == name);
             let ended = match (scenario, of_compositions) {
                 (Some(scenario), _) => simulate(scenario),
-                (None, Some(scenario)) => simulate_compositions(scenario),
+                (None, Some(scenario)) => simulate_departures(scenario, departures, true).ended,
                 (None, None) => {
                     println!("there is no scenario {name}");
                     return ExitCode::FAILURE;

@@ -350,7 +350,9 @@ fn created(
 ) {
     match result {
         Ok(object) => {
-            memory.added.remove(&resource.id);
+            if !memory.added.remove(&resource.id) {
+                memory.created_as_found.insert(resource.id.clone());
+            }
             memory.written(resource, &object);
         }
         Err(failure)

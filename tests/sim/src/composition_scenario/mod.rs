@@ -25,7 +25,7 @@ use serde_json::Value;
 
 pub use self::{
     runner::{CompositionBackend, CompositionRunner},
-    simulated::simulate_compositions,
+    simulated::{Departed, simulate_compositions, simulate_departures},
 };
 use crate::scenario::{Power, read_folder};
 
@@ -151,6 +151,17 @@ impl CompositionScenario {
     /// The folder, or one of its files, cannot be read.
     pub fn all() -> Result<Vec<Self>, String> {
         read_folder("composition-scenarios", Self::read)
+    }
+
+    /// Those that may depart from their plain course at any write: they do not ask how long something takes, as a fault takes time.
+    ///
+    /// # Errors
+    /// The folder, or one of its files, cannot be read.
+    pub fn explored() -> Result<Vec<Self>, String> {
+        let is_timed = |step: &Step| matches!(step, Step::Expect(Expectation { within: Some(_), .. }));
+        let mut all = Self::all()?;
+        all.retain(|scenario| !scenario.steps.iter().any(is_timed));
+        Ok(all)
     }
 
     /// The objects of a file of `composition-scenarios/definitions`.

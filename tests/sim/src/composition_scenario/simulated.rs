@@ -3,7 +3,10 @@
 use async_trait::async_trait;
 
 use super::{CompositionBackend, CompositionRunner, CompositionScenario, Process};
-use crate::scenario::{Flow, Processes, Simulated, Unexpected, simulate_with};
+use crate::{
+    scenario::{self, Flow, Processes, Simulated, Unexpected, simulate_in},
+    simulation::{Departure, DepartureAt, Environment},
+};
 
 /// The plugin beside the function serves one kind, without objects.
 const PLUGIN_KIND: &str = "Bucket";
@@ -15,12 +18,49 @@ const PLUGIN_KIND: &str = "Bucket";
 pub fn simulate_compositions(
     scenario: &CompositionScenario,
 ) -> Result<Vec<String>, (Unexpected, Vec<String>)> {
+    simulate_departures(scenario, &[], true).ended
+}
+
+/// A scenario that departed from its plain course.
+#[derive(Debug)]
+pub struct Departed {
+    /// Writes of the bridge that were counted.
+    pub writes: u32,
+    /// What happened, in words; `Err`: what did not come to pass, and what happened.
+    pub ended: Result<Vec<String>, (Unexpected, Vec<String>)>,
+}
+
+/// Runs a scenario whose writes of these numbers, from 0 when its definitions are applied, depart from the plain course.
+pub fn simulate_departures(
+    scenario: &CompositionScenario,
+    departures: &[DepartureAt],
+    keeps_journal: bool,
+) -> Departed {
+    let two = departures
+        .iter()
+        .any(|one| one.departure == Departure::LeaseMoves);
+    let kinds = vec![PLUGIN_KIND.to_owned()];
+    let environment = Environment::new(
+        0,
+        kinds,
+        keeps_journal,
+        &scenario::settings(),
+        1 + usize::from(two),
+    );
     let mut runner = CompositionRunner::new(scenario);
-    simulate_with(
-        vec![PLUGIN_KIND.to_owned()],
-        Processes::with_function(),
-        async |backend| runner.run(backend).await,
-    )
+    let mut began = false;
+    let ended = simulate_in(&environment, Processes::with_function(), async |backend| {
+        if !std::mem::replace(&mut began, true) {
+            environment.departures.begin(departures);
+        }
+        let ended = runner.run(backend).await;
+        environment.departures.forget_time();
+        ended
+    });
+    Departed {
+        writes: environment.departures.writes(),
+        ended,
+    }
 }
 
 #[async_trait(?Send)]

@@ -29,7 +29,7 @@ pub use self::{
 };
 pub(crate) use self::{
     runner::{LOOK_AGAIN, ask, ask_while, condition, conditions, plural},
-    simulated::{Processes, Simulated, simulate_with},
+    simulated::{Processes, Simulated, simulate_in},
 };
 
 /// A scenario file: what happens, step by step, and what must come of it.

@@ -27,26 +27,26 @@ const WAIT_LIMIT: Duration = Duration::from_mins(15);
 /// What did not come to pass, and what happened.
 pub fn simulate(scenario: &Scenario) -> Result<Vec<String>, (Unexpected, Vec<String>)> {
     let mut runner = Runner::new(scenario);
-    simulate_with(scenario.kinds(), Processes::default(), async |backend| {
+    let environment = Environment::new(0, scenario.kinds(), true, &super::settings(), 1);
+    simulate_in(&environment, Processes::default(), async |backend| {
         runner.run(backend).await
     })
 }
 
 /// Runs in one runtime after the other, until it has not been interrupted.
-pub(crate) fn simulate_with(
-    kinds: Vec<String>,
+pub(crate) fn simulate_in(
+    environment: &Arc<Environment>,
     mut running: Processes,
     mut run: impl AsyncFnMut(&mut Simulated) -> Result<Flow, Unexpected>,
 ) -> Result<Vec<String>, (Unexpected, Vec<String>)> {
-    let environment = Environment::new(0, kinds, true, &super::settings(), 1);
     let _ends = Deadline::begin("a scenario".to_owned());
     if running.function.is_some() {
         *environment.compositions.lock() = Some(CompositionChecker::default());
     }
-    let ended = Environment::logging(&environment, || {
+    let ended = Environment::logging(environment, || {
         for number in 0.. {
-            let ended = in_runtime(&environment, number, async {
-                let mut backend = Simulated::start(&environment, running);
+            let ended = in_runtime(environment, number, async {
+                let mut backend = Simulated::start(environment, running);
                 if number == 0 {
                     backend.prepare().await;
                 }
@@ -103,7 +103,8 @@ pub(crate) struct Simulated {
     environment: Arc<Environment>,
     plugin: Arc<PluginHost>,
     function: Arc<FunctionHost>,
-    bridge: Option<(JoinHandle<()>, CancellationToken)>,
+    /// The bridges, all of them or none, and what ends them by SIGTERM.
+    bridges: Option<(Vec<JoinHandle<()>>, CancellationToken)>,
     running: Processes,
 }
 
@@ -113,7 +114,7 @@ impl Simulated {
             environment: Arc::clone(environment),
             plugin: PluginHost::new(environment),
             function: FunctionHost::new(&environment.time, &environment.log),
-            bridge: None,
+            bridges: None,
             running,
         };
         spawn_local(collect_garbage(Arc::clone(environment)));
@@ -134,13 +135,11 @@ impl Simulated {
 
     pub(crate) fn start_bridge(&mut self) {
         let stop = CancellationToken::new();
-        let process = spawn_local(run_bridge(
-            Arc::clone(&self.environment),
-            Arc::clone(&self.plugin),
-            0,
-            stop.clone(),
-        ));
-        self.bridge = Some((process, stop));
+        let processes = (0..self.environment.bridges).map(|number| {
+            let (environment, plugin) = (Arc::clone(&self.environment), Arc::clone(&self.plugin));
+            spawn_local(run_bridge(environment, plugin, number, stop.clone()))
+        });
+        self.bridges = Some((processes.collect(), stop));
         self.running.bridge = true;
     }
 
@@ -176,9 +175,11 @@ impl ClusterBackend for Simulated {
     }
 
     async fn terminate(&mut self) -> Result<Flow, Unexpected> {
-        if let Some((process, stop)) = self.bridge.take() {
+        if let Some((processes, stop)) = self.bridges.take() {
             stop.cancel();
-            process.await.map_err(|error| Unexpected(error.to_string()))?;
+            for process in processes {
+                process.await.map_err(|error| Unexpected(error.to_string()))?;
+            }
         }
         self.running.bridge = false;
         // Whatever it left running ends with its process.

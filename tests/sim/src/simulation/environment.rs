@@ -25,6 +25,7 @@ use super::{
     chance::Chance,
     compositions::CompositionChecker,
     coverage::Coverage,
+    departures::Departures,
     function_host::FunctionHost,
     invariants::InvariantChecker,
     journal::Journal,
@@ -50,6 +51,8 @@ pub(crate) struct Environment {
     /// The flags that bridges run with.
     pub(crate) behaviour: BehaviourArgs,
     pub(crate) crash: CrashPoint,
+    /// What becomes of single writes, where a schedule is explored.
+    pub(crate) departures: Departures,
     /// The process of each bridge.
     processes: Mutex<[Process; 2]>,
     /// Watches that the API server serves, by bridge and plural.
@@ -88,6 +91,7 @@ impl Environment {
             log: Journal::new(time.clone(), keeps_journal),
             behaviour: behaviour(settings),
             crash: CrashPoint::default(),
+            departures: Departures::default(),
             processes: Mutex::default(),
             watches: Mutex::default(),
             writes_asked: AtomicUsize::new(0),

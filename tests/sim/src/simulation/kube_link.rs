@@ -113,6 +113,9 @@ impl Chaos for KubeLink {
                 }
                 None => {}
             }
+            if let Some(outcome) = self.environment.depart(&self.process, request) {
+                fate.outcome = outcome;
+            }
         }
         if fate.outcome != Outcome::Serve {
             self.environment
@@ -145,7 +148,7 @@ impl Chaos for KubeLink {
             chance.millis(fault_burst.latency)
         };
         let telling = Telling {
-            late,
+            late: late.max(self.environment.departures.staleness()),
             twice: chance.happens(fault_burst.watch),
             cut: chance.happens(fault_burst.watch / 4.0),
         };

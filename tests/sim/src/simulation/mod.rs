@@ -9,6 +9,7 @@ mod cloud_link;
 mod compositions;
 mod coverage;
 mod deadline;
+mod departures;
 mod environment;
 mod function_host;
 mod invariants;
@@ -32,4 +33,9 @@ pub(crate) use self::{
     plugin_host::PluginHost,
     run::{collect_garbage, in_runtime},
 };
-pub use self::{coverage::Counts, run::Report, seed_kind::SeedKind};
+pub use self::{
+    coverage::Counts,
+    departures::{Departure, DepartureAt},
+    run::Report,
+    seed_kind::SeedKind,
+};

@@ -55,6 +55,11 @@ fn a_late_create_of_what_is_no_longer_desired_is_found() {
     let deleted = [Step::Delete];
     worked(&deleted, (SECOND_CREATE, Fault::LandsLate), |_| {});
     worked(&deleted, (SECOND_CREATE, Fault::DiesAndLandsLate), |_| {});
+    // Another process creates it, too, before it is deleted.
+    worked(&deleted, (SECOND_CREATE, Fault::DiesAndLandsLate), |world| {
+        world.settle_until(world.now + Duration::from_secs(5)).unwrap();
+        assert_eq!(world.api.objects.len(), 2);
+    });
 }
 
 #[test]
