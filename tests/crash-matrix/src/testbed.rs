@@ -92,17 +92,8 @@ impl Testbed {
         let plane = ControlPlane::start(Options::default())
             .await
             .map_err(TestError::from)?;
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-            .await
-            .map_err(TestError::from)?;
-        let address = listener.local_addr().map_err(TestError::from)?;
-        let cloud_url = format!("http://{address}");
+        let cloud_url = serve_cloud().await?;
         let cloud = Remote::new(&cloud_url);
-        tokio::spawn(async move {
-            if let Err(error) = fake_cloud::process::serve(listener).await {
-                eprintln!("the cloud ended: {error}");
-            }
-        });
         let cluster = Cluster::connect(&plane.kubeconfig()).await?;
         let mut testbed = Self {
             plane,
@@ -328,6 +319,23 @@ impl Testbed {
         let config = json!({"spec": {"settings": {}, "credentials": {"source": "None"}}});
         self.cluster.config("default").create(config).await.map(drop)
     }
+}
+
+/// Serves a cloud until this process ends. Returns its URL.
+///
+/// # Errors
+/// It cannot listen.
+pub(crate) async fn serve_cloud() -> Result<String, TestError> {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .map_err(TestError::from)?;
+    let address = listener.local_addr().map_err(TestError::from)?;
+    tokio::spawn(async move {
+        if let Err(error) = fake_cloud::process::serve(listener).await {
+            eprintln!("the cloud ended: {error}");
+        }
+    });
+    Ok(format!("http://{address}"))
 }
 
 /// An address of this machine that no one listens on.

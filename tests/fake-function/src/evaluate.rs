@@ -112,6 +112,12 @@ fn holds(condition: &Condition, observed: &Observed) -> bool {
                 .unwrap_or(&Value::Null)
                 == value
         }
+        Condition::IsTrue { of, condition } => {
+            let found = observed.resources.get(of);
+            let conditions = found.and_then(|found| found.object.pointer("/status/conditions"));
+            let mut conditions = conditions.and_then(Value::as_array).into_iter().flatten();
+            conditions.any(|one| one["type"] == condition.as_str() && one["status"] == "True")
+        }
         Condition::Not(other) => !holds(other, observed),
         Condition::All(all) => all.iter().all(|one| holds(one, observed)),
         Condition::Any(any) => any.iter().any(|one| holds(one, observed)),

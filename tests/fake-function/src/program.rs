@@ -65,6 +65,13 @@ pub enum Condition {
         /// What is there; null: nothing is.
         value: Value,
     },
+    /// A composed resource has a condition of this type, and it is true.
+    IsTrue {
+        /// Name of the composed resource.
+        of: String,
+        /// Type of its condition.
+        condition: String,
+    },
     /// The other does not hold.
     Not(Box<Condition>),
     /// All of them hold.

@@ -7,10 +7,12 @@ use bridge_control_plane::{
     process::{Process, ScratchDir, Signal, Spawn},
 };
 
+use fake_cloud::remote::Remote;
+
 use super::manifests::FUNCTION;
 use crate::{
     TestError,
-    testbed::{LIMIT, built, free_address, wait_until_leading, wait_until_ready},
+    testbed::{LIMIT, built, free_address, serve_cloud, wait_until_leading, wait_until_ready},
 };
 
 /// As it is by default: all stories must end in one term, as composites and claims wait in another one for what the former may have sent, and then
@@ -28,6 +30,7 @@ pub struct Processes {
     bridge: Option<Process>,
     standby: Option<(Process, String)>,
     function: Option<Process>,
+    plugin: Option<Process>,
     program: PathBuf,
     admin: String,
     scratch: ScratchDir,
@@ -53,6 +56,7 @@ impl Processes {
             bridge: None,
             standby: None,
             function: None,
+            plugin: None,
             program: built("halting-bridge")?,
             admin: free_address()?,
             scratch,
@@ -80,6 +84,26 @@ impl Processes {
         self.starts += 1;
         self.function = Some(spawned.map_err(TestError::from)?);
         Ok(())
+    }
+
+    /// A plugin that serves this kind of a fake cloud, beside the function; a bridge that is started from now on has it. Returns the cloud.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub async fn start_plugin(&mut self, kind: &str) -> Result<Remote, TestError> {
+        let url = serve_cloud().await?;
+        let spawned = Spawn::new(built("fake-cloud-plugin")?)
+            .env("FAKE_CLOUD", &url)
+            .env("FAKE_CLOUD_KINDS", kind)
+            .env("PROVIDER_PLUGIN_ENDPOINT", self.plugin_endpoint())
+            .log_to(self.folder().join("plugin.log"))
+            .spawn();
+        self.plugin = Some(spawned.map_err(TestError::from)?);
+        Ok(Remote::new(&url))
+    }
+
+    fn plugin_endpoint(&self) -> String {
+        format!("unix://{}", self.folder().join("p.sock").display())
     }
 
     /// `kill -9` to the function.
@@ -177,6 +201,11 @@ impl Processes {
             // All stories halt at the same time.
             .args(["--clock-skew", "200ms", "--max-concurrent-reconciles", "4000"])
             .args(flags)
+            .args(
+                self.plugin
+                    .iter()
+                    .map(|_| format!("--plugin={}", self.plugin_endpoint())),
+            )
             .env("CROSSBRIDGE_LOG_LEVEL", "info")
             .log_to(self.folder().join(format!("bridge-{}.log", self.starts)));
         let spawn = match points {

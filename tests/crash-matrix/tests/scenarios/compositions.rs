@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bridge_sim::{
-    composition_scenario::{CompositionBackend, CompositionRunner, CompositionScenario, Process, Step},
+    composition_scenario::{
+        CompositionBackend, CompositionRunner, CompositionScenario, PLUGIN_KIND, Process, Step,
+    },
     scenario::{ClusterBackend, Flow, Power, Unexpected},
 };
 use crash_matrix::endings::processes::Processes;
+use fake_cloud::{cloud::Profile, remote::Remote};
 use futures::StreamExt;
 use http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::user::{User, unexpected};
 
@@ -19,6 +22,7 @@ const WAIT_LIMIT: Duration = Duration::from_mins(4);
 
 struct RealProcesses {
     processes: Processes,
+    cloud: Remote,
     user: User,
 }
 
@@ -31,6 +35,10 @@ impl ClusterBackend for RealProcesses {
     async fn terminate(&mut self) -> Result<Flow, Unexpected> {
         self.processes.stop_bridges().await.map_err(unexpected)?;
         Ok(Flow::Goes)
+    }
+
+    async fn set_profile(&mut self, profile: Profile) -> Result<(), Unexpected> {
+        self.cloud.set_profile(&profile).await.map_err(unexpected)
     }
 
     async fn power(&mut self, power: Power) -> Result<(), Unexpected> {
@@ -74,9 +82,22 @@ impl CompositionBackend for RealProcesses {
 impl RealProcesses {
     async fn start() -> Self {
         let mut processes = Processes::start(true).await.unwrap();
+        let cloud = processes.start_plugin(PLUGIN_KIND).await.unwrap();
         processes.start_bridge(None).await.unwrap();
         let user = User::connect(processes.plane.kubeconfig()).await;
-        Self { processes, user }
+        let config = json!({
+            "apiVersion": "fake.example.org/v1alpha1", "kind": "ClusterProviderConfig",
+            "metadata": {"name": "default"}, "spec": {"credentials": {"source": "None"}},
+        });
+        let path = "/apis/fake.example.org/v1alpha1/clusterproviderconfigs";
+        // A bridge is ready once its kinds are served.
+        let (code, answer) = user.request(Method::POST, path, &config).await.unwrap();
+        assert_eq!(code, 201, "{answer}");
+        Self {
+            processes,
+            cloud,
+            user,
+        }
     }
 
     /// One after the other: each ends with nothing left.
@@ -93,7 +114,7 @@ impl RealProcesses {
     }
 }
 
-/// A bridge that replaces one waits for two minutes: each such scenario does that on a control plane of its own, beside the others.
+/// A bridge that replaces one waits for two minutes: each such scenario does that on a control plane of its own, beside others.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_scenario_of_compositions_passes_with_real_processes() {
     let replaces_the_bridge = |scenario: &CompositionScenario| {
@@ -111,7 +132,7 @@ async fn every_scenario_of_compositions_passes_with_real_processes() {
         .into_iter()
         .map(|scenario| RealProcesses::run(vec![scenario]));
     futures::stream::iter(slow)
-        .buffer_unordered(3)
+        .buffer_unordered(5)
         .collect::<Vec<()>>()
         .await;
 }

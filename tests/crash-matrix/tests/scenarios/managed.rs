@@ -57,10 +57,6 @@ impl ScenarioBackend for RealProcesses {
         self.testbed.cloud.inject(&fault).await.map_err(unexpected)
     }
 
-    async fn set_profile(&mut self, profile: Profile) -> Result<(), Unexpected> {
-        self.testbed.cloud.set_profile(&profile).await.map_err(unexpected)
-    }
-
     async fn remove_by_hand(&mut self, kind: &str, name: &str) -> Result<(), Unexpected> {
         self.testbed
             .cloud
@@ -110,6 +106,10 @@ impl ClusterBackend for RealProcesses {
             Some(0) => Ok(Flow::Goes),
             other => Err(Unexpected(format!("the bridge ended with {other:?}"))),
         }
+    }
+
+    async fn set_profile(&mut self, profile: Profile) -> Result<(), Unexpected> {
+        self.testbed.cloud.set_profile(&profile).await.map_err(unexpected)
     }
 
     async fn power(&mut self, power: Power) -> Result<(), Unexpected> {

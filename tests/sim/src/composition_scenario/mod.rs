@@ -20,6 +20,7 @@ mod simulated;
 
 use std::collections::BTreeMap;
 
+use fake_cloud::cloud::Profile;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -28,6 +29,9 @@ pub use self::{
     simulated::{Departed, simulate_compositions, simulate_departures},
 };
 use crate::scenario::{Power, read_folder};
+
+/// The plugin beside the function serves this kind of the fake cloud, whose creations and deletions take a while.
+pub const PLUGIN_KIND: &str = "Table";
 
 /// A scenario file: what happens, step by step, and what must come of it.
 #[derive(Debug, Clone, Deserialize)]
@@ -95,6 +99,8 @@ pub enum Step {
     Start(Process),
     /// No client reaches the API server, or all do again.
     Api(Power),
+    /// How the cloud of the plugin is from now on; fields that are left out have their defaults.
+    Cloud(Profile),
     /// So many seconds pass.
     Pass(u32),
     /// This becomes true of an object, within the limit.

@@ -10,12 +10,13 @@ const NAMESPACE: &str = "default";
 const DEFINITION: &str = "CompositeResourceDefinition";
 const CRD: &str = "CustomResourceDefinition";
 /// Kind, API version, whether it has a namespace.
-const BUILT_IN: [(&str, &str, bool); 7] = [
+const BUILT_IN: [(&str, &str, bool); 8] = [
     ("ConfigMap", "v1", true),
     ("Namespace", "v1", false),
     (CRD, "apiextensions.k8s.io/v1", false),
     (DEFINITION, "apiextensions.crossplane.io/v2", false),
     ("Composition", "apiextensions.crossplane.io/v1", false),
+    (super::PLUGIN_KIND, "fake.example.org/v1alpha1", true),
     ("Usage", "protection.crossplane.io/v1beta1", true),
     ("ClusterUsage", "protection.crossplane.io/v1beta1", false),
 ];

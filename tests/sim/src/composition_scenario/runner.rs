@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use fake_cloud::cloud::Profile;
 use http::Method;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -11,7 +12,8 @@ use super::{CompositionScenario, Expectation, Process, Step, objects::Objects};
 use crate::scenario::{ClusterBackend, Flow, LOOK_AGAIN, Unexpected, ask, ask_while, condition, conditions};
 
 /// Of what is composed in scenarios: lists of all namespaces.
-const COMPOSED: [&str; 2] = [
+const COMPOSED: [&str; 3] = [
+    "/apis/fake.example.org/v1alpha1/tables",
     "/api/v1/configmaps",
     "/apis/protection.crossplane.io/v1beta1/usages",
 ];
@@ -64,6 +66,7 @@ impl CompositionRunner {
                 return Ok(Flow::Interrupted);
             }
         }
+        backend.set_profile(Profile::default()).await?;
         let cleared = self.clear(backend).await;
         cleared.map_err(|why| Unexpected(format!("{}: at its end: {why}", self.scenario.name)))?;
         Ok(Flow::Goes)
@@ -74,6 +77,7 @@ impl CompositionRunner {
             Step::Crash(process) => return backend.crash(*process).await,
             Step::Terminate => return backend.terminate().await,
             Step::Start(process) => backend.start(*process).await?,
+            Step::Cloud(profile) => backend.set_profile(profile.clone()).await?,
             Step::Api(power) => backend.power(*power).await?,
             Step::Pass(seconds) => backend.pass(Duration::from_secs((*seconds).into())).await,
             Step::Define(name) => self.define(name, backend).await?,

@@ -8,9 +8,6 @@ use crate::{
     simulation::{Departure, DepartureAt, Environment},
 };
 
-/// The plugin beside the function serves one kind, without objects.
-const PLUGIN_KIND: &str = "Bucket";
-
 /// Runs a scenario in virtual time, where the invariants of compositions are checked after every commit. Returns what happened, in words.
 ///
 /// # Errors
@@ -39,7 +36,7 @@ pub fn simulate_departures(
     let two = departures
         .iter()
         .any(|one| one.departure == Departure::LeaseMoves);
-    let kinds = vec![PLUGIN_KIND.to_owned()];
+    let kinds = vec![super::PLUGIN_KIND.to_owned()];
     let environment = Environment::new(
         0,
         kinds,

@@ -67,6 +67,8 @@ pub trait ClusterBackend {
     async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected>;
     /// SIGTERM to the bridge; returns when it has ended.
     async fn terminate(&mut self) -> Result<Flow, Unexpected>;
+    /// How the cloud of its plugin is from now on.
+    async fn set_profile(&mut self, profile: Profile) -> Result<(), Unexpected>;
     /// Whether the API server can be reached.
     async fn power(&mut self, power: Power) -> Result<(), Unexpected>;
     /// Lets this time pass.
@@ -82,8 +84,6 @@ pub trait ScenarioBackend: ClusterBackend {
     async fn cloud(&mut self) -> Result<CloudSnapshot, Unexpected>;
     /// Adds a fault, which waits for its call.
     async fn inject(&mut self, fault: Fault) -> Result<(), Unexpected>;
-    /// How the cloud is from now on.
-    async fn set_profile(&mut self, profile: Profile) -> Result<(), Unexpected>;
     /// An unknown actor removes what bears this name.
     async fn remove_by_hand(&mut self, kind: &str, name: &str) -> Result<(), Unexpected>;
     /// Another owner creates one of this name, under another marker.

@@ -186,6 +186,11 @@ impl ClusterBackend for Simulated {
         Ok(Flow::Interrupted)
     }
 
+    async fn set_profile(&mut self, profile: Profile) -> Result<(), Unexpected> {
+        self.environment.cloud.lock().profile = profile;
+        Ok(())
+    }
+
     async fn power(&mut self, power: Power) -> Result<(), Unexpected> {
         self.environment.kube.state().down = power == Power::Down;
         Ok(())
@@ -215,11 +220,6 @@ impl ScenarioBackend for Simulated {
 
     async fn inject(&mut self, fault: Fault) -> Result<(), Unexpected> {
         self.environment.cloud.lock().inject(fault);
-        Ok(())
-    }
-
-    async fn set_profile(&mut self, profile: Profile) -> Result<(), Unexpected> {
-        self.environment.cloud.lock().profile = profile;
         Ok(())
     }
 

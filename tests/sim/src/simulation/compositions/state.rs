@@ -7,17 +7,19 @@ use super::manifests::GROUP;
 use crate::simulation::invariants::text;
 
 /// What may be composed: plural and group.
-pub(super) const COMPOSED: [(&str, &str); 3] = [
+pub(super) const COMPOSED: [(&str, &str); 4] = [
+    ("tables", "fake.example.org"),
     ("configmaps", ""),
     ("usages", "protection.crossplane.io"),
     ("orders", GROUP),
 ];
 
-/// Composite resources, by plural and kind: those of seeds, and a cluster-scoped one that a scenario has.
-const COMPOSITES: [(&str, &str); 3] = [
+/// Composite resources, by plural and kind: those of seeds and of scenarios.
+const COMPOSITES: [(&str, &str); 4] = [
     ("orders", "Order"),
     ("xpurchases", "XPurchase"),
     ("chains", "Chain"),
+    ("shops", "Shop"),
 ];
 
 /// The owner that controls an object.
