@@ -85,6 +85,18 @@ impl Circuit {
         }
     }
 
+    /// Runs upon changes that have not come back yet.
+    pub fn spent(&self, settings: &CircuitSettings, now: Timestamp) -> u32 {
+        let missing = self
+            .whole_at
+            .and_then(|at| Duration::try_from(at.duration_since(now)).ok());
+        let missing = missing
+            .filter(|missing| !missing.is_zero())
+            .map(|missing| missing.as_nanos());
+        let spent = missing.map_or(0, |missing| missing.div_ceil(settings.refill.as_nanos().max(1)));
+        u32::try_from(spent).unwrap_or(u32::MAX)
+    }
+
     /// Notes that it has closed, once its time is over.
     pub fn close(&mut self, now: Timestamp) {
         if self.open.take_if(|(_, until)| *until <= now).is_some() {
@@ -155,6 +167,13 @@ mod tests {
         assert_eq!(spent(&steady).open(at(1_000_000)), None);
         let faster: Vec<i64> = (0..1000).map(|n| n * 900).collect();
         assert!(spent(&faster).open(at(900_000)).is_some());
+    }
+
+    #[test]
+    fn what_was_spent_comes_back_one_by_one() {
+        let circuit = spent(&[0, 0]);
+        let left = [0, 1, 1_000, 1_999, 2_000, 9_000].map(|now| circuit.spent(&SETTINGS, at(now)));
+        assert_eq!(left, [2, 2, 1, 1, 0, 0]);
     }
 
     #[test]

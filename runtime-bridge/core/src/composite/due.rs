@@ -27,7 +27,7 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
     let settings = &of.snapshot.settings;
     let now = of.basis.as_ref()?;
     let differs = changing(basis, now).is_some();
-    let settle = (*took * 4).clamp(settings.settle, settings.longest_settle);
+    let settle = (*took * 4).clamp(settle(of), settings.longest_settle);
     let failed = outcome.result.is_err();
     let back_off = match of.memory.failed_runs {
         // A person asked for another one.
@@ -51,6 +51,17 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
     };
     earliest([changed, repeated])
 }
+
+/// How long at least one run waits after the other. The first that follow a time of quiet do so sooner: to become ready takes two or three. Each
+/// that follows at once lengthens it, up to the whole.
+fn settle(of: &Context) -> Duration {
+    let settings = &of.snapshot.settings;
+    let spent = of.memory.circuit.spent(&settings.circuit, of.snapshot.now);
+    settings.settle * spent.saturating_add(1).min(SETTLE_STEPS) / SETTLE_STEPS
+}
+
+/// Runs upon changes in a row until the last of them waits for the whole of [`Settings::settle`](super::Settings::settle).
+const SETTLE_STEPS: u32 = 4;
 
 /// Until when no run begins upon a change, as too many have.
 pub(super) fn held_until(of: &Context) -> Option<Timestamp> {

@@ -109,8 +109,26 @@ fn no_interval_is_shorter_than_a_second_or_longer_than_a_year() {
 fn a_change_is_due_once_runs_have_settled_whatever_the_ttl() {
     let mut snapshot = ended("uid", &json!({}), with_ttl(MINUTE));
     snapshot.xr.object["metadata"]["labels"] = json!({"changed": "yes"});
-    // Four times what the last one took, and a tenth of a second at least.
-    assert_eq!(due_after(&snapshot), Some(Duration::from_millis(100)));
+    // Four times what the last one took.
+    assert_eq!(due_after(&snapshot), Some(Duration::from_millis(80)));
+}
+
+#[test]
+fn the_first_runs_after_quiet_follow_each_other_sooner() {
+    let mut snapshot = ended("uid", &json!({}), sample::outcome());
+    snapshot.xr.object["metadata"]["labels"] = json!({"changed": "yes"});
+    if let RunState::Ended { took, .. } = &mut snapshot.run {
+        *took = Duration::from_millis(1);
+    }
+    let mut memory = CompositeMemory::default();
+    let settled = [(); 6].map(|()| {
+        let at = due(&Context::new(&snapshot, &memory)).unwrap();
+        memory
+            .circuit
+            .spend(&snapshot.settings.circuit, Changing::Observed, snapshot.now);
+        at.duration_since(sample::now()).as_millis()
+    });
+    assert_eq!(settled, [25, 50, 75, 100, 100, 100]);
 }
 
 #[test]

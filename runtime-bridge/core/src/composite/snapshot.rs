@@ -156,7 +156,7 @@ pub struct Settings {
     pub late_create: Duration,
     /// How far the clocks of this process and of the API server may be apart.
     pub clock_skew: Duration,
-    /// Between two runs of one composite resource, at least.
+    /// Between two runs of one composite resource, at least; the first ones after a time of quiet wait for a part of it.
     pub settle: Duration,
     /// Likewise, at most, if its runs take long.
     pub longest_settle: Duration,
