@@ -1,10 +1,15 @@
 //! The functions that are called: those that listen somewhere already, and those that are started for it.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    time::Duration,
+};
 
 use bridge_control_plane::process::{Output, Process, ScratchDir};
-use bridge_core::function::{
-    FunctionEndpoint, FunctionFailure, Functions, RunRequest, RunResponse, endpoints,
+use bridge_core::{
+    composite::PipelineSpec,
+    function::{FunctionEndpoint, FunctionFailure, Functions, RunRequest, RunResponse, endpoints},
 };
 use bridge_function::{Client, EndpointTable, Options};
 use bridge_plugin::TlsFiles;
@@ -12,7 +17,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::{net::UnixStream, time::sleep};
 
-use super::{RenderArgs, RenderError, inputs::Inputs};
+use super::{RenderArgs, RenderError};
 use crate::dev::endpoint;
 
 const RUNTIME: &str = "render.crossplane.io/runtime";
@@ -31,13 +36,19 @@ pub(super) struct RunningFunctions {
     client: Client,
     deadline: Timestamp,
     timeout: Duration,
+    /// All there are; `None`: others are looked for as well.
+    listed: Option<BTreeSet<String>>,
     processes: Vec<Process>,
-    _sockets: ScratchDir,
+    _sockets: Option<ScratchDir>,
 }
 
 impl RunningFunctions {
     /// Starts those that have a command, and waits until they listen.
-    pub(super) async fn start(args: &RenderArgs, inputs: &Inputs) -> Result<Self, RenderError> {
+    pub(super) async fn start(
+        args: &RenderArgs,
+        pipeline: &PipelineSpec,
+        functions: &BTreeMap<String, Value>,
+    ) -> Result<Self, RenderError> {
         let sockets = ScratchDir::new("crossbridge-render-").map_err(RenderError::Folder)?;
         let mut known: BTreeMap<String, FunctionEndpoint> = BTreeMap::new();
         for named in &args.function {
@@ -55,16 +66,14 @@ impl RunningFunctions {
             known.insert(name.clone(), parsed(name, &endpoint(&socket))?);
             started.push((name.clone(), socket, process));
         }
-        for step in &inputs.pipeline.steps {
+        for step in &pipeline.steps {
             let name = &step.function;
             if !known.contains_key(name)
-                && let Some(function) = inputs.functions.get(name)
+                && let Some(function) = functions.get(name)
             {
                 known.insert(name.clone(), listens_at(name, function)?);
             }
         }
-        let table = EndpointTable::default();
-        table.set(endpoints(&known, &[], &[]));
         let deadline = Timestamp::now() + args.timeout;
         let listening = async {
             for (name, socket, process) in &started {
@@ -84,14 +93,31 @@ impl RunningFunctions {
             .await
             .map_err(|_| RenderError::Timeout(args.timeout))??;
         Ok(Self {
-            client: Client::new(Options::new(
-                table,
-                args.function_tls_dir.as_deref().map(TlsFiles::in_folder),
-            )),
+            client: client(&known, args.function_tls_dir.as_deref().map(TlsFiles::in_folder)),
             deadline,
             timeout: args.timeout,
+            listed: None,
             processes: started.into_iter().map(|(_, _, process)| process).collect(),
-            _sockets: sockets,
+            _sockets: Some(sockets),
+        })
+    }
+
+    /// Those that run already, by name, each at `host:port` without TLS.
+    pub(super) fn listed(
+        addresses: &BTreeMap<String, String>,
+        timeout: Duration,
+    ) -> Result<Self, RenderError> {
+        let mut known = BTreeMap::new();
+        for (name, address) in addresses {
+            known.insert(name.clone(), plain(name, address)?);
+        }
+        Ok(Self {
+            client: client(&known, None),
+            deadline: Timestamp::now() + timeout,
+            timeout,
+            listed: Some(known.into_keys().collect()),
+            processes: Vec::new(),
+            _sockets: None,
         })
     }
 
@@ -100,18 +126,33 @@ impl RunningFunctions {
         self.timeout
     }
 
+    /// What a function answers to a step.
     pub(super) async fn call(
         &self,
+        step: &str,
         function: &str,
         request: &RunRequest,
-    ) -> Result<RunResponse, FunctionFailure> {
-        self.client.run(function, request, self.deadline).await
+    ) -> Result<Result<RunResponse, FunctionFailure>, RenderError> {
+        let is_unknown = |listed: &BTreeSet<String>| !listed.contains(function);
+        if self.listed.as_ref().is_some_and(is_unknown) {
+            return Err(RenderError::UnknownFunction {
+                step: step.to_owned(),
+                function: function.to_owned(),
+            });
+        }
+        Ok(self.client.run(function, request, self.deadline).await)
     }
 
     /// Ends the processes that it started.
     pub(super) async fn stop(self) {
         futures::future::join_all(self.processes.iter().map(|process| process.stop(GRACE))).await;
     }
+}
+
+fn client(known: &BTreeMap<String, FunctionEndpoint>, tls: Option<TlsFiles>) -> Client {
+    let table = EndpointTable::default();
+    table.set(endpoints(known, &[], &[]));
+    Client::new(Options::new(table, tls))
 }
 
 fn listens_at(name: &str, function: &Value) -> Result<FunctionEndpoint, RenderError> {
@@ -124,7 +165,11 @@ fn listens_at(name: &str, function: &Value) -> Result<FunctionEndpoint, RenderEr
             name: name.to_owned(),
         });
     }
-    let target = annotation(TARGET).unwrap_or(DEFAULT_TARGET);
+    plain(name, annotation(TARGET).unwrap_or(DEFAULT_TARGET))
+}
+
+/// A target of gRPC that is reached without TLS.
+fn plain(name: &str, target: &str) -> Result<FunctionEndpoint, RenderError> {
     let target = target.strip_prefix("dns:///").unwrap_or(target);
     if target.contains("://") || target.starts_with("unix:") {
         parsed(name, target)
