@@ -1,10 +1,6 @@
 //! The functions that are called: those that listen somewhere already, and those that are started for it.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use bridge_control_plane::process::{Output, Process, ScratchDir};
 use bridge_core::{
@@ -28,6 +24,8 @@ const ENDPOINT: &str = "crossbridge.dev/endpoint";
 
 /// How often it is looked whether a function listens.
 const LOOK: Duration = Duration::from_millis(20);
+/// One that does not listen yet is called again after this.
+const RETRY: Duration = Duration::from_millis(100);
 /// How long a function's process may take to end.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -36,8 +34,8 @@ pub(super) struct RunningFunctions {
     client: Client,
     deadline: Timestamp,
     timeout: Duration,
-    /// All there are; `None`: others are looked for as well.
-    listed: Option<BTreeSet<String>>,
+    /// All there are, as whoever started them has listed them: they may not listen yet. `None`: those that listen, or were waited for.
+    listed: Option<BTreeMap<String, FunctionEndpoint>>,
     processes: Vec<Process>,
     _sockets: Option<ScratchDir>,
 }
@@ -115,7 +113,7 @@ impl RunningFunctions {
             client: client(&known, None),
             deadline: Timestamp::now() + timeout,
             timeout,
-            listed: Some(known.into_keys().collect()),
+            listed: Some(known),
             processes: Vec::new(),
             _sockets: None,
         })
@@ -127,20 +125,48 @@ impl RunningFunctions {
     }
 
     /// What a function answers to a step.
+    ///
+    /// # Errors
+    /// It is not among those that are listed.
     pub(super) async fn call(
         &self,
         step: &str,
         function: &str,
         request: &RunRequest,
     ) -> Result<Result<RunResponse, FunctionFailure>, RenderError> {
-        let is_unknown = |listed: &BTreeSet<String>| !listed.contains(function);
-        if self.listed.as_ref().is_some_and(is_unknown) {
+        let Some(listed) = &self.listed else {
+            return Ok(self.client.run(function, request, self.deadline).await);
+        };
+        if !listed.contains_key(function) {
             return Err(RenderError::UnknownFunction {
                 step: step.to_owned(),
                 function: function.to_owned(),
             });
         }
-        Ok(self.client.run(function, request, self.deadline).await)
+        let answer = self.client.run(function, request, self.deadline).await;
+        let Err(FunctionFailure::Unreachable(why)) = &answer else {
+            return Ok(answer);
+        };
+        eprintln!("waiting for function {function:?}: cannot reach it: {why}");
+        Ok(self.wait_and_call(listed, function, request, answer).await)
+    }
+
+    /// The last answer of those that come before the deadline, the first one that is not that it cannot be reached.
+    async fn wait_and_call(
+        &self,
+        listed: &BTreeMap<String, FunctionEndpoint>,
+        function: &str,
+        request: &RunRequest,
+        mut answer: Result<RunResponse, FunctionFailure>,
+    ) -> Result<RunResponse, FunctionFailure> {
+        while matches!(answer, Err(FunctionFailure::Unreachable(_)))
+            && Timestamp::now() + RETRY < self.deadline
+        {
+            sleep(RETRY).await;
+            // One that knows of no failure yet, and so does not hold the call back.
+            answer = client(listed, None).run(function, request, self.deadline).await;
+        }
+        answer
     }
 
     /// Ends the processes that it started.

@@ -2,7 +2,11 @@
 
 use std::{process::Stdio, time::Duration};
 
-use tokio::{io::AsyncWriteExt, process::Command, time::timeout};
+use tokio::{
+    io::AsyncWriteExt,
+    process::{Child, Command},
+    time::timeout,
+};
 
 pub const BRIDGE: &str = env!("CARGO_BIN_EXE_runtime-bridge");
 
@@ -40,14 +44,19 @@ pub async fn run(arguments: &[&str]) -> Ran {
     }
 }
 
-/// The same with a standard input, for output that is no text: exit code, standard output and standard error.
-pub async fn run_with_input(arguments: &[&str], input: &[u8]) -> (Option<i32>, Vec<u8>, String) {
+/// Begins to run it, all of its streams piped.
+pub fn spawn(arguments: &[&str]) -> Child {
     let mut command = command(arguments);
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut program = command.spawn().expect("the program starts");
+    command.spawn().expect("the program starts")
+}
+
+/// The same with a standard input, for output that is no text: exit code, standard output and standard error.
+pub async fn run_with_input(arguments: &[&str], input: &[u8]) -> (Option<i32>, Vec<u8>, String) {
+    let mut program = spawn(arguments);
     let mut stdin = program.stdin.take().expect("it is piped");
     let (written, output) = tokio::join!(
         async move { stdin.write_all(input).await },

@@ -8,10 +8,11 @@ use function_proto::{
 };
 use prost::Message;
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use crate::{
     compositions::{Function, composition, order},
-    program::{run, run_with_input},
+    program::{run, run_with_input, spawn},
 };
 
 fn object(value: &Value) -> Option<Struct> {
@@ -74,7 +75,7 @@ async fn a_function_that_cannot_be_called_is_an_error_without_output() {
     // Nothing listens at the discard port.
     let why = fails(&at("127.0.0.1:9"), &["--timeout", "500ms"]).await;
     assert!(
-        why.starts_with("error: cannot render composite resource: "),
+        why.contains("cannot run Function \"f\": cannot reach it"),
         "{why}"
     );
     let why = fails(&at("f.example.org:9443"), &[]).await;
@@ -98,6 +99,33 @@ async fn a_function_may_listen_on_a_socket() {
             .output
             .is_some()
     );
+}
+
+#[tokio::test]
+async fn a_function_that_does_not_listen_yet_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("f.sock");
+    let functions = vec![FunctionInput {
+        name: "f".to_owned(),
+        address: format!("unix://{}", socket.display()),
+    }];
+    let mut program = spawn(&["internal", "render"]);
+    let mut stdin = program.stdin.take().unwrap();
+    stdin
+        .write_all(&request(Input::Composite(input(functions))))
+        .await
+        .unwrap();
+    drop(stdin);
+    let mut lines = BufReader::new(program.stderr.take().unwrap()).lines();
+    let line = lines.next_line().await.unwrap().unwrap();
+    assert!(
+        line.contains("waiting for function \"f\": cannot reach it"),
+        "{line}"
+    );
+    let function = Function::start_at(folder);
+    let output = program.wait_with_output().await.unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    drop(function);
 }
 
 #[tokio::test]
