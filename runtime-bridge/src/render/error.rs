@@ -49,6 +49,14 @@ pub enum RenderError {
         /// Those of the composite resource.
         found: String,
     },
+    /// The definition cannot be used.
+    #[error("cannot use CompositeResourceDefinition {name:?}: {why}")]
+    Definition {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A step calls a function that the request does not list.
     #[error(
         "cannot compose resources: cannot run Composition pipeline step {step:?}: unknown function {function:?} - is it listed in the render input?"

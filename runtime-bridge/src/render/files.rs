@@ -6,7 +6,7 @@ use bridge_core::function::HiddenMap;
 use serde_json::{Map, Value};
 
 use super::{
-    RenderArgs, RenderError,
+    RenderArgs, RenderError, defaults,
     inputs::{Given, text},
 };
 use crate::manifests;
@@ -21,10 +21,15 @@ pub(super) fn pair(text: &str) -> Result<(String, String), String> {
 
 /// All but the functions.
 pub(super) fn given(args: &RenderArgs) -> Result<Given, RenderError> {
+    let mut composite = one(&args.composite)?;
+    let definition = args.xrd.as_deref().map(one).transpose()?;
+    if let Some(definition) = &definition {
+        defaults::set(&mut composite, definition)?;
+    }
     Ok(Given {
-        composite: one(&args.composite)?,
+        composite,
         composition: one(&args.composition)?,
-        definition: args.xrd.as_deref().map(one).transpose()?,
+        definition,
         observed: all(&args.observed_resources)?,
         required: all(&args.required_resources)?,
         credentials: all(&args.function_credentials)?,

@@ -5,6 +5,7 @@ mod cluster;
 mod compose;
 mod composite;
 mod course;
+mod defaults;
 mod error;
 mod files;
 mod functions;
@@ -60,7 +61,7 @@ pub struct RenderArgs {
     /// File or folder with Secrets that the composition gives to functions as credentials.
     #[arg(long, value_name = "PATH")]
     pub function_credentials: Vec<PathBuf>,
-    /// File with the CompositeResourceDefinition: without it, the composite resource is not a legacy one.
+    /// File with the CompositeResourceDefinition: its defaults are set. Without it, the composite resource is not a legacy one.
     #[arg(long, value_name = "FILE")]
     pub xrd: Option<PathBuf>,
     /// Value of the context that the first function finds, as YAML: KEY=VALUE. Can be given more than once.
