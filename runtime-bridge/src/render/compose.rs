@@ -27,7 +27,7 @@ use super::{
 
 /// The nominal course has less than ten actions.
 const MOST_ACTIONS: usize = 100;
-/// A deleted object has lost them.
+/// A composed resource that is not desired any more has lost them.
 const LOST_LABELS: [&str; 3] = [names::COMPOSITE, names::CLAIM_NAME, names::CLAIM_NAMESPACE];
 
 /// What came of it.
@@ -36,7 +36,8 @@ pub(super) struct Rendered {
     pub composite: Value,
     /// By composition resource name.
     pub composed: Vec<ComposedResource>,
-    /// What is not desired any more, as it was given, without the labels of composed resources.
+    /// What is deleted, as it was given. If it is not desired any more, and not because the composite resource goes, it has lost the labels of composed
+    /// resources.
     pub deleted: Vec<Value>,
     /// What the composite resource refers to.
     pub refs: Vec<ResourceRef>,
@@ -154,7 +155,7 @@ fn end(mut course: Course, inputs: &Inputs) -> Rendered {
     };
     Rendered {
         composite: xr.object.clone(),
-        deleted: deleted(inputs, &course),
+        deleted: deleted(inputs, &course, outcome.is_some()),
         refs: xr.refs.iter().filter(is_kept).cloned().collect(),
         events: events(inputs, outcome.as_deref(), course.events),
         composed,
@@ -188,13 +189,13 @@ fn composed(
     (composed, problems)
 }
 
-fn deleted(inputs: &Inputs, course: &Course) -> Vec<Value> {
+fn deleted(inputs: &Inputs, course: &Course, is_decomposed: bool) -> Vec<Value> {
     let home = course.snapshot.xr.namespace();
     let given = |id: &ObjectId| {
         let mut observed = inputs.observed.iter();
         let object = observed.find(|one| reference_of(&one.live, home).id(home) == *id)?;
         let mut object = object.given.clone();
-        if let Some(labels) = object["metadata"]["labels"].as_object_mut() {
+        if is_decomposed && let Some(labels) = object["metadata"]["labels"].as_object_mut() {
             labels.retain(|name, _| !LOST_LABELS.contains(&name.as_str()));
         }
         Some(object)

@@ -311,6 +311,7 @@ cases! {
     a_paused_composite_resource_is_whole: "paused",
     names_are_derived_from_uid_and_resource_name: "names",
     credentials_are_shown_to_their_step: "credentials",
+    a_composite_resource_that_is_deleted_takes_along_what_it_composed: "deleted",
 }
 
 #[test]
