@@ -75,3 +75,25 @@ fn merge(onto: &mut Value, fields: &Value) {
         (onto, fields) => *onto = fields.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_of_all_documents_have_the_same_time_and_a_reason() {
+        let mut document = json!({ "status": { "conditions": [
+            { "type": "Ready", "status": "True", "lastTransitionTime": "2020-02-02T02:02:02Z", "message": "", "other": 1 },
+            "text",
+        ]}});
+        settle_conditions(&mut document);
+        let expected = json!([
+            { "type": "Ready", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z", "reason": "" },
+            "text",
+        ]);
+        assert_eq!(document["status"]["conditions"], expected);
+        let mut none = json!({ "status": "text" });
+        settle_conditions(&mut none);
+        assert_eq!(none, json!({ "status": "text" }));
+    }
+}
