@@ -32,12 +32,14 @@ pub(super) fn moment() -> Moment {
     }
 }
 
-/// Nothing waits for more of its kind: time stands still.
+/// Nothing waits for more of its kind, as time stands still, and all is written at once, as nothing is written anywhere.
 fn settings() -> Settings {
     Settings {
         settle: Duration::ZERO,
         longest_settle: Duration::ZERO,
         progress: Duration::ZERO,
+        writes: usize::MAX,
+        batch: usize::MAX,
         ..Settings::default()
     }
 }
