@@ -1,19 +1,24 @@
-//! Generates the Rust types of the function contract and its descriptor set from the `.proto` file, without protoc.
+//! Generates the Rust types of the function contract and of `render` and their descriptor set from the `.proto` files, without protoc.
 
 use std::{env, error::Error, fs, path::PathBuf};
 
 use prost_reflect::{DescriptorPool, FieldDescriptor};
 
-const FILE: &str = "apiextensions/fn/proto/v1/run_function.proto";
+const FILES: [&str; 2] = [
+    "apiextensions/fn/proto/v1/run_function.proto",
+    "crossplane/render/v1alpha1/render.proto",
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("..");
-    println!("cargo:rerun-if-changed={}", root.join(FILE).display());
+    for file in FILES {
+        println!("cargo:rerun-if-changed={}", root.join(file).display());
+    }
     let mut compiler = protox::Compiler::new([&root])?;
     compiler
         .include_source_info(true)
         .include_imports(true)
-        .open_files([root.join(FILE)])?;
+        .open_files(FILES.map(|file| root.join(file)))?;
     let encoded = compiler.encode_file_descriptor_set();
     fs::write(
         PathBuf::from(env::var("OUT_DIR")?).join("descriptor_set.bin"),

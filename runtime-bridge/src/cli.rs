@@ -5,9 +5,16 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::{
-    call::CallArgs, crds::CrdsArgs, dev::DevArgs, function_certs::FunctionCertsArgs,
-    healthcheck::HealthcheckArgs, new_plugin::NewPluginArgs, rbac::RbacArgs, render::RenderArgs,
-    serve::ServeArgs, trace::TraceArgs,
+    call::CallArgs,
+    crds::CrdsArgs,
+    dev::DevArgs,
+    function_certs::FunctionCertsArgs,
+    healthcheck::HealthcheckArgs,
+    new_plugin::NewPluginArgs,
+    rbac::RbacArgs,
+    render::{RenderArgs, internal::InternalCommand},
+    serve::ServeArgs,
+    trace::TraceArgs,
 };
 
 /// Runs Kubernetes providers that are written in any language.
@@ -46,6 +53,9 @@ pub enum Command {
     Call(Box<CallArgs>),
     /// Show what a composition makes of a composite resource, without a cluster.
     Render(Box<RenderArgs>),
+    /// What other programs run, not people.
+    #[command(subcommand, hide = true)]
+    Internal(InternalCommand),
     /// Show where an object stands and what it waits for: conditions, record, operation, last calls, next action.
     Trace(TraceArgs),
     /// Ask a running bridge whether it is ready: exit code 0 if so, else 1. For exec probes.

@@ -67,6 +67,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn Error>> {
         Command::NewPlugin(args) => new_plugin::run(&args)?,
         Command::Call(args) => return Ok(call::run(*args).await?),
         Command::Render(args) => render::run(*args).await?,
+        Command::Internal(command) => return Ok(render::internal::run(command).await?),
         Command::Trace(args) => trace::run(args).await?,
         Command::Healthcheck(args) => healthcheck::run(args).await?,
         Command::Version => {

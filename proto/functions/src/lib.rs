@@ -1,4 +1,5 @@
-//! The contract of composition functions, `apiextensions.fn.proto.v1`, and its objects from and to JSON.
+//! The contract of composition functions, `apiextensions.fn.proto.v1`, what Crossplane's command line asks of a program that renders,
+//! `crossplane.render.v1alpha1`, and the objects of both from and to JSON.
 
 mod json;
 mod object;
@@ -13,7 +14,13 @@ pub mod v1 {
     tonic::include_proto!("apiextensions.r#fn.proto.v1");
 }
 
-/// The encoded `FileDescriptorSet` of the contract and of what it imports.
+/// The generated messages of `internal render`.
+#[allow(missing_docs, clippy::all, clippy::pedantic)]
+pub mod render {
+    tonic::include_proto!("crossplane.render.v1alpha1");
+}
+
+/// The encoded `FileDescriptorSet` of both contracts and of what they import.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor_set.bin"));
 
 /// Path of the method.

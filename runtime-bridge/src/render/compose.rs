@@ -3,29 +3,32 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    time::Duration,
 };
 
 use bridge_core::{
     composite::{
-        Action, Basis, Chosen, ComposedResource, Composite, CompositeIdentity, CompositeMachine,
-        CompositeMemory, DesiredContext, InUse, LiveObject, Lookup, Next, ObjectId, ObjectState,
-        ObservedName, Ownership, Performed, Pipeline, PublishedSecret, ResourceRef, RunInput, RunOutcome,
-        RunStart, RunState, Selected, Settings, Snapshot, Strictness, desired_resources, names,
+        Action, ComposedResource, Composite, CompositeIdentity, CompositeMachine, DesiredContext, LiveObject,
+        Lookup, Next, ObjectId, ObjectState, ObservedName, Ownership, Performed, Pipeline, ResourceRef,
+        RunFailure, RunInput, RunOutcome, RunStart, StepResult, Strictness, desired_resources, names,
     },
-    driver::{Leadership, Machine, Moment},
+    driver::Machine,
     managed::{Decision, Event},
+    reasons::CompositeEvent,
     watch_plan::GroupKind,
 };
-use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{RenderError, cluster, functions::RunningFunctions, inputs::Inputs};
+use super::{
+    RenderError, cluster,
+    course::{Course, NOW, moment, reference_of},
+    functions::RunningFunctions,
+    inputs::{Inputs, text},
+};
 
-/// All times in what is rendered, so that the same inputs give the same text.
-const NOW: Timestamp = Timestamp::constant(1_704_067_200, 0);
 /// The nominal course has less than ten actions.
 const MOST_ACTIONS: usize = 100;
+/// A composed resource that is not desired any more has lost them.
+const LOST_LABELS: [&str; 3] = [names::COMPOSITE, names::CLAIM_NAME, names::CLAIM_NAMESPACE];
 
 /// What came of it.
 pub(super) struct Rendered {
@@ -33,17 +36,30 @@ pub(super) struct Rendered {
     pub composite: Value,
     /// By composition resource name.
     pub composed: Vec<ComposedResource>,
+    /// What is deleted, as it was given. If it is not desired any more, and not because the composite resource goes, it has lost the labels of composed
+    /// resources.
+    pub deleted: Vec<Value>,
     /// What the composite resource refers to.
     pub refs: Vec<ResourceRef>,
-    /// Of the run; `None`: it is paused, or being deleted, and nothing was run.
+    /// Of the run, which may have ended with a fatal result; `None`: it is paused, or being deleted, and nothing was run.
     pub outcome: Option<Arc<RunOutcome>>,
-    /// In their order, those of functions aside.
+    /// In their order.
     pub events: Vec<Event>,
     /// What cannot be composed, and why.
     pub problems: Vec<String>,
 }
 
+impl Rendered {
+    /// The fatal result that ended the run.
+    pub(super) fn failure(&self) -> Option<&RunFailure> {
+        self.outcome.as_ref()?.result.as_ref().err()
+    }
+}
+
 /// Composes it once, with one run of the pipeline.
+///
+/// # Errors
+/// A run that failed, unless a function said so.
 pub(super) async fn compose(inputs: &Inputs, functions: &RunningFunctions) -> Result<Rendered, RenderError> {
     let mut course = Course::new(inputs);
     let mut last = String::new();
@@ -54,7 +70,7 @@ pub(super) async fn compose(inputs: &Inputs, functions: &RunningFunctions) -> Re
         course.take_events();
         let action = match CompositeMachine::decide(&course.snapshot, &course.memory) {
             // Nothing of it is left.
-            Decision::Rest(_) | Decision::Act(Action::RemoveFinalizer) => return course.end(inputs),
+            Decision::Rest(_) | Decision::Act(Action::RemoveFinalizer) => return Ok(end(course, inputs)),
             Decision::Act(action) => action,
         };
         last = action.to_string();
@@ -83,8 +99,9 @@ async fn run(
     functions: &RunningFunctions,
     start: &RunStart,
 ) -> Result<RunOutcome, RenderError> {
+    let observed = cluster::with_connection_details(inputs, &start.observed).map_err(RenderError::Run)?;
     let mut pipeline = Pipeline::begin(RunInput {
-        observed: Arc::clone(&start.observed),
+        observed,
         steps: inputs.pipeline.clone(),
         seeds: start.seeds.clone(),
         context: inputs.context.clone(),
@@ -101,290 +118,108 @@ async fn run(
                     pipeline.found(lookups.into_iter().map(answer).collect());
                 }
                 Next::Call {
-                    function, request, ..
+                    step,
+                    function,
+                    request,
                 } => {
-                    pipeline.answered(functions.call(&function, &request).await);
+                    pipeline.answered(functions.call(&step, &function, &request).await?);
                 }
-                Next::End(outcome) => return *outcome,
+                Next::End(outcome) => return Ok::<_, RenderError>(*outcome),
             }
         }
     };
     let outcome = tokio::time::timeout(functions.timeout(), calls)
         .await
-        .map_err(|_| RenderError::Timeout(functions.timeout()))?;
+        .map_err(|_| RenderError::Timeout(functions.timeout()))??;
     match &outcome.result {
-        Ok(_) => Ok(outcome),
+        // Nothing is composed of it, but it is reported.
+        Ok(_) | Err(RunFailure::Fatal { .. }) => Ok(outcome),
         Err(failure) => Err(RenderError::Run(failure.clone())),
     }
 }
 
-fn moment() -> Moment {
-    Moment {
-        now: NOW,
-        leadership: Leadership {
-            leads: true,
-            term: 1,
-            draining: false,
-        },
-        jitter: 0.0,
+/// What is left once there is nothing to do.
+fn end(mut course: Course, inputs: &Inputs) -> Rendered {
+    course.take_events();
+    let xr = &course.snapshot.xr;
+    let outcome = course.outcome.take();
+    let (composed, problems) = composed(inputs, xr, outcome.as_deref());
+    let ids: BTreeSet<ObjectId> = composed.iter().map(|one| one.id.clone()).collect();
+    let is_kept = |reference: &&ResourceRef| {
+        let id = reference.id(xr.namespace());
+        let is_ours = match course.snapshot.seen.get(&id) {
+            Some(ObjectState::Exists(object)) => object.ownership(xr.uid()) == Ownership::Ours,
+            _ => false,
+        };
+        outcome.is_none() || ids.contains(&id) || is_ours
+    };
+    Rendered {
+        composite: xr.object.clone(),
+        deleted: deleted(inputs, &course, outcome.is_some()),
+        refs: xr.refs.iter().filter(is_kept).cloned().collect(),
+        events: events(inputs, outcome.as_deref(), course.events),
+        composed,
+        outcome,
+        problems,
     }
 }
 
-/// Nothing waits for more of its kind: time stands still.
-fn settings() -> Settings {
-    Settings {
-        settle: Duration::ZERO,
-        longest_settle: Duration::ZERO,
-        progress: Duration::ZERO,
-        ..Settings::default()
+/// What is desired, and why some of it cannot be composed.
+fn composed(
+    inputs: &Inputs,
+    xr: &Composite,
+    outcome: Option<&RunOutcome>,
+) -> (Vec<ComposedResource>, Vec<String>) {
+    let (mut composed, mut problems) = (Vec::new(), Vec::new());
+    let Some(Ok(desired)) = outcome.map(|outcome| &outcome.result) else {
+        return (composed, problems);
+    };
+    let context = DesiredContext {
+        composite: identity(xr),
+        observed: inputs.observed.iter().map(|one| name_of(&one.live)).collect(),
+        scopes: BTreeMap::new(),
+        strictness: Strictness::Live,
+    };
+    for (_, one) in desired_resources(desired, &context).resources {
+        match one {
+            Ok(resource) => composed.push(resource),
+            Err(error) => problems.push(error.to_string()),
+        }
     }
+    (composed, problems)
 }
 
-/// Where it stands.
-struct Course {
-    snapshot: Snapshot,
-    memory: CompositeMemory,
-    outcome: Option<Arc<RunOutcome>>,
-    events: Vec<Event>,
-    version: u64,
+fn deleted(inputs: &Inputs, course: &Course, is_decomposed: bool) -> Vec<Value> {
+    let home = course.snapshot.xr.namespace();
+    let given = |id: &ObjectId| {
+        let mut observed = inputs.observed.iter();
+        let object = observed.find(|one| reference_of(&one.live, home).id(home) == *id)?;
+        let mut object = object.given.clone();
+        if is_decomposed && let Some(labels) = object["metadata"]["labels"].as_object_mut() {
+            labels.retain(|name, _| !LOST_LABELS.contains(&name.as_str()));
+        }
+        Some(object)
+    };
+    course.deleted.iter().filter_map(given).collect()
 }
 
-impl Course {
-    fn new(inputs: &Inputs) -> Self {
-        let mut object = inputs.composite.clone();
-        object["metadata"]["resourceVersion"] = "1".into();
-        let xr = Composite::parse(object, inputs.scope);
-        let home = xr.namespace().map(str::to_owned);
-        let mut seen = BTreeMap::new();
-        let mut strays = Vec::new();
-        for observed in &inputs.observed {
-            let reference = reference_of(observed, home.as_deref());
-            let id = reference.id(home.as_deref());
-            if !xr.refs.iter().any(|one| one.id(home.as_deref()) == id) {
-                strays.push(reference);
-            }
-            seen.insert(id, ObjectState::Exists(Box::new(observed.clone())));
-        }
-        let mut memory = CompositeMemory::default();
-        CompositeMachine::begin_reconcile(&mut memory, 1);
-        let snapshot = Snapshot {
-            xr,
-            choice: Ok(Chosen {
-                selected: Selected {
-                    composition: inputs.composition.clone(),
-                    revision: inputs.composition.clone(),
-                    revision_selector: None,
-                    changes: Vec::new(),
-                },
-                revision_uid: String::new(),
-                secrets_namespace: None,
-                pipeline: Ok(Arc::new(inputs.pipeline.clone())),
-            }),
-            seen,
-            strays,
-            required: BTreeMap::new(),
-            secrets: BTreeMap::new(),
-            secrets_watched: true,
-            unlisted_secrets: None,
-            connection_keys: Arc::default(),
-            in_use: InUse::default(),
-            is_unwatched: false,
-            run: RunState::None,
-            namespaced: BTreeMap::new(),
-            reserved: BTreeMap::new(),
-            term_began: NOW - Duration::from_hours(1),
-            may_act: true,
-            settings: Arc::new(settings()),
-            jitter: 0.0,
-            now: NOW,
-        };
-        Self {
-            snapshot,
-            memory,
-            outcome: None,
-            events: Vec::new(),
-            version: 1,
-        }
+/// The failure of a run comes before what its functions said, all else after that.
+fn events(inputs: &Inputs, outcome: Option<&RunOutcome>, own: Vec<Event>) -> Vec<Event> {
+    let Some(outcome) = outcome else { return own };
+    let mut events = Vec::new();
+    if inputs.former_composition() != inputs.composition {
+        let chosen = format!("Successfully selected composition: {}", inputs.composition);
+        events.push(Event::normal(CompositeEvent::SelectComposition, &chosen));
     }
-
-    /// What is referred to and was not given does not exist.
-    fn see_references(&mut self) {
-        let home = self.snapshot.xr.namespace().map(str::to_owned);
-        for reference in &self.snapshot.xr.refs {
-            let id = reference.id(home.as_deref());
-            self.snapshot.seen.entry(id).or_insert(ObjectState::Absent);
-        }
+    let functions: Vec<Event> = outcome.results.iter().filter_map(StepResult::event).collect();
+    if outcome.result.is_err() {
+        events.extend(own);
+        events.extend(functions);
+    } else {
+        events.extend(functions);
+        events.extend(own);
     }
-
-    /// Results of functions are shown as the functions gave them.
-    fn take_events(&mut self) {
-        let events = self.memory.take_events();
-        let is_own = |event: &Event| !event.message.starts_with("Pipeline step ");
-        self.events.extend(events.into_iter().filter(is_own));
-    }
-
-    fn ran(&mut self, basis: &Basis, outcome: Arc<RunOutcome>) {
-        let mut basis = basis.clone();
-        basis.required.clone_from(&outcome.looked);
-        self.snapshot.required = outcome
-            .looked
-            .iter()
-            .map(|(lookup, digest)| (lookup.clone(), Ok(*digest)))
-            .collect();
-        self.snapshot.run = RunState::Ended {
-            basis,
-            outcome: Arc::clone(&outcome),
-            took: Duration::ZERO,
-            at: NOW,
-        };
-        self.outcome = Some(outcome);
-    }
-
-    fn perform(&mut self, action: &Action) -> Performed {
-        match action {
-            Action::Run(_) => Performed::RunBegan,
-            Action::VerifyResourceVersion => Performed::Version(self.version.to_string()),
-            Action::Observe(refs) => {
-                let home = self.snapshot.xr.namespace();
-                let look = |reference: &ResourceRef| {
-                    let id = reference.id(home);
-                    let state = self
-                        .snapshot
-                        .seen
-                        .get(&id)
-                        .cloned()
-                        .unwrap_or(ObjectState::Absent);
-                    (id, state)
-                };
-                Performed::Observed(refs.iter().map(look).collect())
-            }
-            Action::Write(write) => {
-                let mut object = self.snapshot.xr.object.clone();
-                let metadata = &mut object["metadata"];
-                metadata["finalizers"] = json!(write.finalizers);
-                metadata["labels"] = json!(write.labels);
-                metadata["annotations"] = json!(write.annotations);
-                object["spec"] = write.spec.clone();
-                Performed::Version(self.store(object))
-            }
-            Action::Create(all) => {
-                let created: Vec<LiveObject> = all.iter().map(|one| self.written(one, None)).collect();
-                Performed::Written(created.into_iter().map(Ok).collect())
-            }
-            Action::Apply(all) => {
-                let applied: Vec<LiveObject> = all
-                    .iter()
-                    .map(|change| self.written(&change.resource, Some(&change.uid)))
-                    .collect();
-                Performed::Written(applied.into_iter().map(Ok).collect())
-            }
-            Action::Delete(all) => {
-                for deletion in all {
-                    self.snapshot
-                        .seen
-                        .insert(deletion.id.clone(), ObjectState::Absent);
-                }
-                Performed::Deleted(all.iter().map(|_| Ok(true)).collect())
-            }
-            Action::Release(all) => {
-                for release in all {
-                    if let Some(ObjectState::Exists(live)) = self.snapshot.seen.get_mut(&release.id) {
-                        live.object["metadata"]["ownerReferences"] = json!([]);
-                    }
-                }
-                Performed::Released(all.iter().map(|_| Ok(())).collect())
-            }
-            Action::WriteStatus(write) => {
-                let mut object = self.snapshot.xr.object.clone();
-                object["status"] = write.status.clone();
-                Performed::StatusWritten {
-                    version: self.store(object),
-                    stored: write.status.clone(),
-                }
-            }
-            // What is published is in no object that is printed.
-            Action::Publish(_) => Performed::Published(Ok(PublishedSecret {
-                version: self.version,
-                changed: false,
-            })),
-            Action::DeleteSecret(_) => Performed::SecretDeleted(Ok(())),
-            Action::RemoveFinalizer => Performed::FinalizerRemoved(true),
-        }
-    }
-
-    fn store(&mut self, mut object: Value) -> String {
-        self.version += 1;
-        let version = self.version.to_string();
-        object["metadata"]["resourceVersion"] = version.clone().into();
-        self.snapshot.xr = Composite::parse(object, self.snapshot.xr.scope);
-        version
-    }
-
-    /// The object as it stands once it was written.
-    fn written(&mut self, resource: &ComposedResource, uid: Option<&str>) -> LiveObject {
-        let mut object = match uid {
-            Some(_) => resource.applied(),
-            None => resource.created(),
-        };
-        let new = format!("composed-{}", resource.resource_name);
-        object["metadata"]["uid"] = uid.unwrap_or(&new).into();
-        object["metadata"]["resourceVersion"] = "1".into();
-        let live = LiveObject { object };
-        let state = ObjectState::Exists(Box::new(live.clone()));
-        self.snapshot.seen.insert(resource.id.clone(), state);
-        live
-    }
-
-    fn end(mut self, inputs: &Inputs) -> Result<Rendered, RenderError> {
-        self.take_events();
-        let xr = &self.snapshot.xr;
-        let home = xr.namespace();
-        let Some(outcome) = self.outcome.take() else {
-            return Ok(Rendered {
-                composite: xr.object.clone(),
-                composed: Vec::new(),
-                refs: xr.refs.clone(),
-                outcome: None,
-                events: self.events,
-                problems: Vec::new(),
-            });
-        };
-        let desired = match &outcome.result {
-            Ok(desired) => desired.clone(),
-            Err(failure) => return Err(RenderError::Run(failure.clone())),
-        };
-        let context = DesiredContext {
-            composite: identity(xr),
-            observed: inputs.observed.iter().map(name_of).collect(),
-            scopes: BTreeMap::new(),
-            strictness: Strictness::Live,
-        };
-        let (mut composed, mut problems) = (Vec::new(), Vec::new());
-        for (_, one) in desired_resources(&desired, &context).resources {
-            match one {
-                Ok(resource) => composed.push(resource),
-                Err(error) => problems.push(error.to_string()),
-            }
-        }
-        let ids: BTreeSet<ObjectId> = composed.iter().map(|one| one.id.clone()).collect();
-        let is_kept = |reference: &&ResourceRef| {
-            let id = reference.id(home);
-            let is_ours = match self.snapshot.seen.get(&id) {
-                Some(ObjectState::Exists(object)) => object.ownership(xr.uid()) == Ownership::Ours,
-                _ => false,
-            };
-            ids.contains(&id) || is_ours
-        };
-        let refs = xr.refs.iter().filter(is_kept).cloned().collect();
-        Ok(Rendered {
-            composite: xr.object.clone(),
-            composed,
-            refs,
-            outcome: Some(outcome),
-            events: self.events,
-            problems,
-        })
-    }
+    events
 }
 
 fn identity(xr: &Composite) -> CompositeIdentity {
@@ -403,27 +238,13 @@ fn identity(xr: &Composite) -> CompositeIdentity {
     }
 }
 
-fn text(object: &LiveObject, pointer: &str) -> String {
-    let found = object.object.pointer(pointer).and_then(Value::as_str);
-    found.unwrap_or_default().to_owned()
-}
-
-fn reference_of(object: &LiveObject, home: Option<&str>) -> ResourceRef {
-    let namespace = Some(text(object, "/metadata/namespace"));
-    ResourceRef {
-        api_version: text(object, "/apiVersion"),
-        kind: text(object, "/kind"),
-        namespace: namespace.filter(|namespace| home.is_none() && !namespace.is_empty()),
-        name: text(object, "/metadata/name"),
-    }
-}
-
 fn name_of(object: &LiveObject) -> ((String, GroupKind), ObservedName) {
     let group = reference_of(object, None).id(None).group_kind();
-    let filled = |pointer: &str| Some(text(object, pointer)).filter(|text| !text.is_empty());
+    let text = |pointer: &str| text(&object.object, pointer).to_owned();
+    let filled = |pointer: &str| Some(text(pointer)).filter(|text| !text.is_empty());
     let name = ObservedName {
         namespace: filled("/metadata/namespace"),
-        name: text(object, "/metadata/name"),
+        name: text("/metadata/name"),
         generate_name: filled("/metadata/generateName"),
     };
     let resource_name = object.resource_name().unwrap_or_default().to_owned();

@@ -37,6 +37,36 @@ pub enum RenderError {
         /// Those of the composite resource.
         found: String,
     },
+    /// The definition is of other composite resources.
+    #[error(
+        "CompositeResourceDefinition {name:?} defines {defined}, and the composite resource is a {found}"
+    )]
+    OtherDefinition {
+        /// Its name.
+        name: String,
+        /// Kind and group that it defines.
+        defined: String,
+        /// Those of the composite resource.
+        found: String,
+    },
+    /// The definition cannot be used.
+    #[error("cannot use CompositeResourceDefinition {name:?}: {why}")]
+    Definition {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A step calls a function that the request does not list.
+    #[error(
+        "cannot compose resources: cannot run Composition pipeline step {step:?}: unknown function {function:?} - is it listed in the render input?"
+    )]
+    UnknownFunction {
+        /// The step.
+        step: String,
+        /// The function.
+        function: String,
+    },
     /// The steps of the composition cannot be used.
     #[error("cannot use the Composition: {0}")]
     Composition(String),

@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use bridge_control_plane::process::{Output, Process, ScratchDir};
-use bridge_core::function::{
-    FunctionEndpoint, FunctionFailure, Functions, RunRequest, RunResponse, endpoints,
+use bridge_core::{
+    composite::PipelineSpec,
+    function::{FunctionEndpoint, FunctionFailure, Functions, RunRequest, RunResponse, endpoints},
 };
 use bridge_function::{Client, EndpointTable, Options};
 use bridge_plugin::TlsFiles;
@@ -12,7 +13,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::{net::UnixStream, time::sleep};
 
-use super::{RenderArgs, RenderError, inputs::Inputs};
+use super::{RenderArgs, RenderError};
 use crate::dev::endpoint;
 
 const RUNTIME: &str = "render.crossplane.io/runtime";
@@ -23,6 +24,8 @@ const ENDPOINT: &str = "crossbridge.dev/endpoint";
 
 /// How often it is looked whether a function listens.
 const LOOK: Duration = Duration::from_millis(20);
+/// One that does not listen yet is called again after this.
+const RETRY: Duration = Duration::from_millis(100);
 /// How long a function's process may take to end.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -31,13 +34,19 @@ pub(super) struct RunningFunctions {
     client: Client,
     deadline: Timestamp,
     timeout: Duration,
+    /// All there are, as whoever started them has listed them: they may not listen yet. `None`: those that listen, or were waited for.
+    listed: Option<BTreeMap<String, FunctionEndpoint>>,
     processes: Vec<Process>,
-    _sockets: ScratchDir,
+    _sockets: Option<ScratchDir>,
 }
 
 impl RunningFunctions {
     /// Starts those that have a command, and waits until they listen.
-    pub(super) async fn start(args: &RenderArgs, inputs: &Inputs) -> Result<Self, RenderError> {
+    pub(super) async fn start(
+        args: &RenderArgs,
+        pipeline: &PipelineSpec,
+        functions: &BTreeMap<String, Value>,
+    ) -> Result<Self, RenderError> {
         let sockets = ScratchDir::new("crossbridge-render-").map_err(RenderError::Folder)?;
         let mut known: BTreeMap<String, FunctionEndpoint> = BTreeMap::new();
         for named in &args.function {
@@ -55,16 +64,14 @@ impl RunningFunctions {
             known.insert(name.clone(), parsed(name, &endpoint(&socket))?);
             started.push((name.clone(), socket, process));
         }
-        for step in &inputs.pipeline.steps {
+        for step in &pipeline.steps {
             let name = &step.function;
             if !known.contains_key(name)
-                && let Some(function) = inputs.functions.get(name)
+                && let Some(function) = functions.get(name)
             {
                 known.insert(name.clone(), listens_at(name, function)?);
             }
         }
-        let table = EndpointTable::default();
-        table.set(endpoints(&known, &[], &[]));
         let deadline = Timestamp::now() + args.timeout;
         let listening = async {
             for (name, socket, process) in &started {
@@ -84,14 +91,31 @@ impl RunningFunctions {
             .await
             .map_err(|_| RenderError::Timeout(args.timeout))??;
         Ok(Self {
-            client: Client::new(Options::new(
-                table,
-                args.function_tls_dir.as_deref().map(TlsFiles::in_folder),
-            )),
+            client: client(&known, args.function_tls_dir.as_deref().map(TlsFiles::in_folder)),
             deadline,
             timeout: args.timeout,
+            listed: None,
             processes: started.into_iter().map(|(_, _, process)| process).collect(),
-            _sockets: sockets,
+            _sockets: Some(sockets),
+        })
+    }
+
+    /// Those that run already, by name, each at `host:port` without TLS.
+    pub(super) fn listed(
+        addresses: &BTreeMap<String, String>,
+        timeout: Duration,
+    ) -> Result<Self, RenderError> {
+        let mut known = BTreeMap::new();
+        for (name, address) in addresses {
+            known.insert(name.clone(), plain(name, address)?);
+        }
+        Ok(Self {
+            client: client(&known, None),
+            deadline: Timestamp::now() + timeout,
+            timeout,
+            listed: Some(known),
+            processes: Vec::new(),
+            _sockets: None,
         })
     }
 
@@ -100,18 +124,61 @@ impl RunningFunctions {
         self.timeout
     }
 
+    /// What a function answers to a step.
+    ///
+    /// # Errors
+    /// It is not among those that are listed.
     pub(super) async fn call(
         &self,
+        step: &str,
         function: &str,
         request: &RunRequest,
+    ) -> Result<Result<RunResponse, FunctionFailure>, RenderError> {
+        let Some(listed) = &self.listed else {
+            return Ok(self.client.run(function, request, self.deadline).await);
+        };
+        if !listed.contains_key(function) {
+            return Err(RenderError::UnknownFunction {
+                step: step.to_owned(),
+                function: function.to_owned(),
+            });
+        }
+        let answer = self.client.run(function, request, self.deadline).await;
+        let Err(FunctionFailure::Unreachable(why)) = &answer else {
+            return Ok(answer);
+        };
+        eprintln!("waiting for function {function:?}: cannot reach it: {why}");
+        Ok(self.wait_and_call(listed, function, request, answer).await)
+    }
+
+    /// The last answer of those that come before the deadline, the first one that is not that it cannot be reached.
+    async fn wait_and_call(
+        &self,
+        listed: &BTreeMap<String, FunctionEndpoint>,
+        function: &str,
+        request: &RunRequest,
+        mut answer: Result<RunResponse, FunctionFailure>,
     ) -> Result<RunResponse, FunctionFailure> {
-        self.client.run(function, request, self.deadline).await
+        while matches!(answer, Err(FunctionFailure::Unreachable(_)))
+            && Timestamp::now() + RETRY < self.deadline
+        {
+            sleep(RETRY).await;
+            // One that knows of no failure yet, and so does not hold the call back.
+            answer = client(listed, None).run(function, request, self.deadline).await;
+        }
+        answer
     }
 
     /// Ends the processes that it started.
     pub(super) async fn stop(self) {
         futures::future::join_all(self.processes.iter().map(|process| process.stop(GRACE))).await;
     }
+}
+
+fn client(known: &BTreeMap<String, FunctionEndpoint>, tls: Option<TlsFiles>) -> Client {
+    let table = EndpointTable::default();
+    table.set(endpoints(known, &[], &[]));
+    Client::new(Options::new(table, tls))
 }
 
 fn listens_at(name: &str, function: &Value) -> Result<FunctionEndpoint, RenderError> {
@@ -124,7 +191,11 @@ fn listens_at(name: &str, function: &Value) -> Result<FunctionEndpoint, RenderEr
             name: name.to_owned(),
         });
     }
-    let target = annotation(TARGET).unwrap_or(DEFAULT_TARGET);
+    plain(name, annotation(TARGET).unwrap_or(DEFAULT_TARGET))
+}
+
+/// A target of gRPC that is reached without TLS.
+fn plain(name: &str, target: &str) -> Result<FunctionEndpoint, RenderError> {
     let target = target.strip_prefix("dns:///").unwrap_or(target);
     if target.contains("://") || target.starts_with("unix:") {
         parsed(name, target)

@@ -1,55 +1,66 @@
-//! What is given to `render`, read from files.
+//! What is rendered, and with what.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
 
-use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bridge_core::{
-    composite::{LiveObject, PipelineSpec},
+    composite::{LiveObject, Ownership, PipelineSpec, names},
     definition::Scope,
-    function::{HiddenMap, SecretData},
+    function::HiddenMap,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 use sha1::{Digest, Sha1};
 
-use super::{RenderArgs, RenderError};
-use crate::manifests;
+use super::RenderError;
+
+/// Objects as they were given, by whatever way.
+#[derive(Default)]
+pub(super) struct Given {
+    pub composite: Value,
+    pub composition: Value,
+    pub definition: Option<Value>,
+    /// Composed resources that exist.
+    pub observed: Vec<Value>,
+    /// What functions may require.
+    pub required: Vec<Value>,
+    /// Secrets.
+    pub credentials: Vec<Value>,
+    /// Documents of OpenAPI v3.
+    pub schemas: Vec<Value>,
+    /// What the first function finds in the context.
+    pub context: HiddenMap,
+}
 
 /// All of it, as it is used.
 pub(super) struct Inputs {
-    /// As it was given, with a uid.
+    /// As it was given.
+    pub given: Value,
+    /// The same with a uid.
     pub composite: Value,
     pub scope: Scope,
     /// Name of the composition.
     pub composition: String,
     pub pipeline: PipelineSpec,
-    /// Each with a uid and a version.
-    pub observed: Vec<LiveObject>,
-    /// Objects that functions may require.
-    pub required: Vec<Value>,
-    /// Of Secrets, by namespace and name.
-    pub credentials: BTreeMap<(String, String), SecretData>,
-    /// Functions as they were given, by name.
-    pub functions: BTreeMap<String, Value>,
+    /// In which the composition wants connection Secrets of legacy composite resources.
+    pub secrets_namespace: Option<String>,
+    pub observed: Vec<ObservedResource>,
+    /// All objects that a function may require.
+    pub store: Vec<Value>,
+    /// Documents of OpenAPI v3.
+    pub schemas: Vec<Value>,
     pub context: HiddenMap,
 }
 
-/// `KEY=VALUE`.
-pub(super) fn pair(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("write KEY=VALUE".to_owned()),
-    }
+/// A composed resource that exists.
+pub(super) struct ObservedResource {
+    pub given: Value,
+    /// With a uid and a version.
+    pub live: LiveObject,
 }
 
 impl Inputs {
-    pub(super) fn read(args: &RenderArgs) -> Result<Self, RenderError> {
-        let mut composite = one(&args.composite)?;
-        let composition = one(&args.composition)?;
-        let scope = match &args.xrd {
-            Some(path) => scope_of(&one(path)?),
-            None if text(&composite, "/metadata/namespace").is_empty() => Scope::Cluster,
-            None => Scope::Namespaced,
-        };
+    pub(super) fn new(given: Given) -> Result<Self, RenderError> {
+        let mut composite = given.composite.clone();
+        let composition = &given.composition;
         let wanted = &composition["spec"]["compositeTypeRef"];
         let typed = |of: &Value| format!("{} {}", text(of, "/apiVersion"), text(of, "/kind"));
         if typed(wanted) != typed(&composite) {
@@ -58,50 +69,94 @@ impl Inputs {
                 found: typed(&composite),
             });
         }
+        let scope = scope(&composite, given.definition.as_ref())?;
         let pipeline = PipelineSpec::parse(&composition["spec"]["pipeline"])
             .map_err(|error| RenderError::Composition(error.to_string()))?;
         if text(&composite, "/metadata/uid").is_empty() {
             composite["metadata"]["uid"] = uid_of(&composite).into();
         }
-        let functions = match &args.functions {
-            Some(path) => all(std::slice::from_ref(path))?,
-            None => Vec::new(),
-        };
-        let named = |function: Value| (text(&function, "/metadata/name").to_owned(), function);
+        let secrets_namespace = text(composition, "/spec/writeConnectionSecretsToNamespace");
+        let is_used = scope == Scope::LegacyCluster && !secrets_namespace.is_empty();
+        let secrets_namespace = is_used.then(|| secrets_namespace.to_owned());
+        let composition = text(composition, "/metadata/name").to_owned();
+        let store = store(
+            [composite.clone()]
+                .into_iter()
+                .chain(given.observed.iter().cloned())
+                .chain(given.required)
+                .chain(given.credentials.into_iter().map(secret)),
+        );
         Ok(Self {
+            given: given.composite,
             scope,
-            composition: text(&composition, "/metadata/name").to_owned(),
+            composition,
             pipeline,
-            observed: observed(&composite, all(&args.observed_resources)?)?,
-            required: all(&args.required_resources)?,
-            credentials: credentials(&args.function_credentials)?,
-            functions: functions.into_iter().map(named).collect(),
-            context: context(args)?,
+            secrets_namespace,
+            observed: observed(&composite, given.observed)?,
+            store,
+            schemas: given.schemas,
+            context: given.context,
             composite,
         })
     }
 }
 
-fn all(paths: &[std::path::PathBuf]) -> Result<Vec<Value>, RenderError> {
-    let documents = manifests::read(paths)?;
-    // Each was read from JSON.
-    Ok(documents
-        .into_iter()
-        .filter_map(|document| serde_json::to_value(document.object).ok())
-        .collect())
+impl Inputs {
+    /// Name of the composition that the composite resource had; empty: none.
+    pub(super) fn former_composition(&self) -> &str {
+        text(
+            &self.composite,
+            match self.scope {
+                Scope::LegacyCluster => "/spec/compositionRef/name",
+                Scope::Namespaced | Scope::Cluster => "/spec/crossplane/compositionRef/name",
+            },
+        )
+    }
 }
 
-fn one(path: &Path) -> Result<Value, RenderError> {
-    let mut documents = all(&[path.to_owned()])?;
-    match (documents.pop(), documents.pop()) {
-        (Some(one), None) => Ok(one),
-        (found, _) => Err(RenderError::Input {
-            path: path.to_owned(),
-            why: match found {
-                None => "there is no object in it".to_owned(),
-                Some(_) => "there is more than one object in it".to_owned(),
-            },
-        }),
+/// Of two objects of one name the later one counts.
+fn store(objects: impl Iterator<Item = Value>) -> Vec<Value> {
+    let fields = ["/apiVersion", "/kind", "/metadata/namespace", "/metadata/name"];
+    let key = |object: &Value| fields.map(|field| text(object, field).to_owned());
+    let objects: BTreeMap<_, Value> = objects.map(|object| (key(&object), object)).collect();
+    objects.into_values().collect()
+}
+
+/// A client that knows the type leaves it away.
+fn secret(mut object: Value) -> Value {
+    if text(&object, "/kind").is_empty() {
+        object["apiVersion"] = "v1".into();
+        object["kind"] = "Secret".into();
+    }
+    object
+}
+
+fn scope(composite: &Value, definition: Option<&Value>) -> Result<Scope, RenderError> {
+    let Some(definition) = definition else {
+        let is_namespaced = !text(composite, "/metadata/namespace").is_empty();
+        return Ok(if is_namespaced {
+            Scope::Namespaced
+        } else {
+            Scope::Cluster
+        });
+    };
+    let defined = format!(
+        "{}.{}",
+        text(definition, "/spec/names/kind"),
+        text(definition, "/spec/group")
+    );
+    let group = text(composite, "/apiVersion")
+        .split_once('/')
+        .map_or("", |(group, _)| group);
+    let found = format!("{}.{group}", text(composite, "/kind"));
+    if defined == found {
+        Ok(scope_of(definition))
+    } else {
+        Err(RenderError::OtherDefinition {
+            name: text(definition, "/metadata/name").to_owned(),
+            defined,
+            found,
+        })
     }
 }
 
@@ -139,10 +194,12 @@ fn uid_of(composite: &Value) -> String {
 }
 
 /// As the API server would hold them.
-fn observed(composite: &Value, objects: Vec<Value>) -> Result<Vec<LiveObject>, RenderError> {
+fn observed(composite: &Value, objects: Vec<Value>) -> Result<Vec<ObservedResource>, RenderError> {
+    let home = text(composite, "/metadata/namespace");
     let mut all = Vec::new();
-    let mut foreign = Vec::new();
-    for (number, mut object) in (1..).zip(objects) {
+    let mut invalid = Vec::new();
+    for (number, given) in (1..).zip(objects) {
+        let mut object = given.clone();
         let metadata = &mut object["metadata"];
         if metadata["uid"].is_null() {
             metadata["uid"] = format!("observed-{number}").into();
@@ -151,76 +208,36 @@ fn observed(composite: &Value, objects: Vec<Value>) -> Result<Vec<LiveObject>, R
             metadata["resourceVersion"] = "1".into();
         }
         let live = LiveObject { object };
-        let name = text(&live.object, "/metadata/name").to_owned();
-        let Some(resource_name) = live.resource_name().map(str::to_owned) else {
-            return Err(RenderError::Observed(format!(
-                "{} {name:?} has no annotation {}",
-                text(&live.object, "/kind"),
-                bridge_core::composite::names::RESOURCE_NAME
-            )));
-        };
-        if live.ownership(text(composite, "/metadata/uid")) == bridge_core::composite::Ownership::Foreign {
-            foreign.push(format!(
-                "observed resource {resource_name:?} has a controller ref but is not controlled by the XR"
+        let name = live.name();
+        if live.ownership(text(composite, "/metadata/uid")) == Ownership::Foreign {
+            invalid.push(format!(
+                "observed resource {name} has a controller ref but is not controlled by the XR"
             ));
         }
-        all.push(live);
-    }
-    match foreign.as_slice() {
-        [] => Ok(all),
-        [one] => Err(RenderError::Observed(one.clone())),
-        more => Err(RenderError::Observed(format!("[{}]", more.join(", ")))),
-    }
-}
-
-fn credentials(paths: &[std::path::PathBuf]) -> Result<BTreeMap<(String, String), SecretData>, RenderError> {
-    let mut credentials = BTreeMap::new();
-    for path in paths {
-        for secret in all(std::slice::from_ref(path))? {
-            let mut data = BTreeMap::new();
-            for (key, value) in secret["data"].as_object().into_iter().flatten() {
-                let decoded = BASE64_STANDARD.decode(value.as_str().unwrap_or_default());
-                let value = decoded.map_err(|_| RenderError::Input {
-                    path: path.clone(),
-                    why: format!("key {key:?} of a Secret is not in base64"),
-                })?;
-                data.insert(key.clone(), value);
-            }
-            for (key, value) in secret["stringData"].as_object().into_iter().flatten() {
-                data.insert(
-                    key.clone(),
-                    value.as_str().unwrap_or_default().as_bytes().to_vec(),
-                );
-            }
-            let id = ["/metadata/namespace", "/metadata/name"].map(|part| text(&secret, part).to_owned());
-            credentials.insert(id.into(), SecretData(data));
+        if !home.is_empty() && text(&given, "/metadata/namespace") != home {
+            invalid.push(format!(
+                "observed resource {name} is not in the same namespace as the XR"
+            ));
         }
+        all.push(ObservedResource { given, live });
     }
-    Ok(credentials)
+    match invalid.as_slice() {
+        [] => {}
+        [one] => return Err(RenderError::Observed(one.clone())),
+        more => return Err(RenderError::Observed(format!("[{}]", more.join(", ")))),
+    }
+    match all.iter().find(|one| one.live.resource_name().is_none()) {
+        None => Ok(all),
+        Some(unnamed) => Err(RenderError::Observed(format!(
+            "{} {:?} has no annotation {}",
+            text(&unnamed.given, "/kind"),
+            unnamed.live.name(),
+            names::RESOURCE_NAME
+        ))),
+    }
 }
 
-fn context(args: &RenderArgs) -> Result<HiddenMap, RenderError> {
-    let mut context = Map::new();
-    let parse = |key: &str, text: &str| {
-        serde_yaml_ng::from_str::<Value>(text).map_err(|cause| RenderError::Context {
-            key: key.to_owned(),
-            cause,
-        })
-    };
-    for (key, path) in &args.context_files {
-        let text = fs::read_to_string(path).map_err(|error| RenderError::Input {
-            path: path.into(),
-            why: error.to_string(),
-        })?;
-        context.insert(key.clone(), parse(key, &text)?);
-    }
-    for (key, value) in &args.context_values {
-        context.insert(key.clone(), parse(key, value)?);
-    }
-    Ok(HiddenMap(context))
-}
-
-fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object
         .pointer(pointer)
         .and_then(Value::as_str)
@@ -259,22 +276,60 @@ mod tests {
     }
 
     #[test]
-    fn an_observed_resource_of_another_owner_is_rejected() {
-        let composite = json!({ "metadata": { "uid": "x" } });
-        let object = |uid: &str| {
+    fn an_observed_resource_of_another_owner_or_namespace_is_rejected() {
+        let composite = json!({ "metadata": { "uid": "x", "namespace": "team" } });
+        let object = |name: &str, namespace: &str, uid: &str| {
             json!({ "kind": "ConfigMap", "metadata": {
-                "name": "a",
+                "name": name,
+                "namespace": namespace,
                 "annotations": { "crossplane.io/composition-resource-name": "rn" },
                 "ownerReferences": [{ "uid": uid, "controller": true }],
             }})
         };
-        assert!(observed(&composite, vec![object("x")]).is_ok());
+        let says = |objects: Vec<Value>| observed(&composite, objects).err().map(|why| why.to_string());
+        assert_eq!(says(vec![object("a", "team", "x")]), None);
+        let foreign = "observed resource a has a controller ref but is not controlled by the XR";
         assert_eq!(
-            observed(&composite, vec![object("y")]).err().unwrap().to_string(),
-            "invalid observed resources: observed resource \"rn\" has a controller ref but is not controlled by the XR"
+            says(vec![object("a", "team", "y")]),
+            Some(format!("invalid observed resources: {foreign}"))
         );
-        let unnamed = json!({ "kind": "ConfigMap", "metadata": { "name": "a" } });
-        let why = observed(&composite, vec![unnamed]).err().unwrap().to_string();
+        assert_eq!(
+            says(vec![object("a", "team", "y"), object("b", "other", "x")]),
+            Some(format!(
+                "invalid observed resources: [{foreign}, observed resource b is not in the same namespace as the XR]"
+            ))
+        );
+        let unnamed = json!({ "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "team" } });
+        let why = says(vec![unnamed]).unwrap();
         assert!(why.contains("has no annotation"), "{why}");
+    }
+
+    #[test]
+    fn a_definition_of_another_kind_is_rejected() {
+        let composite = json!({ "apiVersion": "example.org/v1", "kind": "XR", "metadata": { "name": "a" } });
+        let definition = |kind: &str| {
+            json!({
+                "apiVersion": "apiextensions.crossplane.io/v1",
+                "metadata": { "name": "xrs.example.org" },
+                "spec": { "group": "example.org", "names": { "kind": kind } },
+            })
+        };
+        assert_eq!(
+            scope(&composite, Some(&definition("XR"))).unwrap(),
+            Scope::LegacyCluster
+        );
+        assert_eq!(
+            scope(&composite, Some(&definition("Other")))
+                .unwrap_err()
+                .to_string(),
+            "CompositeResourceDefinition \"xrs.example.org\" defines Other.example.org, and the composite resource is a XR.example.org"
+        );
+    }
+
+    #[test]
+    fn a_later_object_of_the_same_name_replaces_the_former() {
+        let map = |value: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": { "a": value } });
+        assert_eq!(store([map("1"), map("2")].into_iter()), [map("2")]);
+        assert_eq!(secret(json!({}))["kind"], "Secret");
     }
 }

@@ -3,9 +3,14 @@
 
 mod cluster;
 mod compose;
+mod composite;
+mod course;
+mod defaults;
 mod error;
+mod files;
 mod functions;
 mod inputs;
+pub mod internal;
 mod output;
 
 use std::{path::PathBuf, time::Duration};
@@ -50,17 +55,20 @@ pub struct RenderArgs {
     /// File or folder with objects that functions may require.
     #[arg(long, short = 'e', visible_alias = "extra-resources", value_name = "PATH")]
     pub required_resources: Vec<PathBuf>,
+    /// Folder with documents of OpenAPI v3, each a *.json file as `kubectl get --raw /openapi/v3/…` prints it, whose schemas functions may require.
+    #[arg(long, short = 's', value_name = "DIR")]
+    pub required_schemas: Option<PathBuf>,
     /// File or folder with Secrets that the composition gives to functions as credentials.
     #[arg(long, value_name = "PATH")]
     pub function_credentials: Vec<PathBuf>,
-    /// File with the CompositeResourceDefinition: without it, the composite resource is not a legacy one.
+    /// File with the CompositeResourceDefinition: its defaults are set. Without it, the composite resource is not a legacy one.
     #[arg(long, value_name = "FILE")]
     pub xrd: Option<PathBuf>,
     /// Value of the context that the first function finds, as YAML: KEY=VALUE. Can be given more than once.
-    #[arg(long, value_name = "KEY=VALUE", value_parser = inputs::pair)]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = files::pair)]
     pub context_values: Vec<(String, String)>,
     /// The same, from files: KEY=FILE. Can be given more than once.
-    #[arg(long, value_name = "KEY=FILE", value_parser = inputs::pair)]
+    #[arg(long, value_name = "KEY=FILE", value_parser = files::pair)]
     pub context_files: Vec<(String, String)>,
     /// Print results of functions and events, too.
     #[arg(long, short = 'r')]
@@ -100,11 +108,14 @@ impl RenderArgs {
 
 /// Prints the composite resource, what it composes, and what else is wanted.
 pub async fn run(args: RenderArgs) -> Result<(), RenderError> {
-    let inputs = Inputs::read(&args)?;
-    let functions = RunningFunctions::start(&args, &inputs).await?;
+    let inputs = Inputs::new(files::given(&args)?)?;
+    let functions = RunningFunctions::start(&args, &inputs.pipeline, &files::functions(&args)?).await?;
     let rendered = compose(&inputs, &functions).await;
     functions.stop().await;
     let rendered = rendered?;
+    if let Some(failure) = rendered.failure() {
+        return Err(RenderError::Run(failure.clone()));
+    }
     let mut text = String::new();
     for document in documents(&inputs, &rendered, &args) {
         text.push_str(&yaml_document(document)?);

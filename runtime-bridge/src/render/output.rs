@@ -1,26 +1,33 @@
 //! What is printed, document by document.
 
-use bridge_core::{
-    composite::{ResourceRef, RunOutcome},
-    definition::Scope,
-    function::{Condition, Severity},
-    managed::Event,
-};
-use serde_json::{Map, Value, json};
+use bridge_core::managed::Event;
+use serde_json::{Value, json};
 
-use super::{RenderArgs, compose::Rendered, inputs::Inputs};
+use super::{
+    RenderArgs,
+    compose::Rendered,
+    composite::{composite, typed},
+    course::NOW,
+    inputs::Inputs,
+};
 
 const API_VERSION: &str = "render.crossplane.io/v1beta1";
-/// Conditions that the bridge sets: the first before those of functions, the others after them.
-const FIRST: [&str; 1] = ["Responsive"];
-const LAST: [&str; 2] = ["Synced", "Ready"];
 
 /// The composite resource, what it composes, and what else is wanted.
 pub(super) fn documents(inputs: &Inputs, rendered: &Rendered, args: &RenderArgs) -> Vec<Value> {
-    let mut documents = vec![composite(inputs, rendered, args.include_full_xr)];
+    let mut shown = composite(inputs, rendered);
+    if args.include_full_xr {
+        let mut whole = inputs.given.clone();
+        merge(&mut whole, &shown);
+        shown = whole;
+    }
+    let mut documents = vec![shown];
     documents.extend(rendered.composed.iter().map(|one| one.body.clone()));
+    for document in &mut documents {
+        settle_conditions(document);
+    }
     if args.include_function_results {
-        documents.extend(results(inputs, rendered));
+        documents.extend(rendered.events.iter().map(result));
     }
     if args.include_context
         && let Some(outcome) = &rendered.outcome
@@ -31,138 +38,30 @@ pub(super) fn documents(inputs: &Inputs, rendered: &Rendered, args: &RenderArgs)
     documents
 }
 
-fn composite(inputs: &Inputs, rendered: &Rendered, full: bool) -> Value {
-    let given = &inputs.composite;
-    let Some(outcome) = &rendered.outcome else {
-        // Paused, or being deleted: nothing but its status changes.
-        let mut whole = given.clone();
-        let mut status = rendered.composite["status"].clone();
-        status["conditions"] = conditions(inputs, rendered, &[]);
-        whole["status"] = status;
-        return whole;
-    };
-    let refs: Vec<Value> = rendered.refs.iter().map(ResourceRef::to_value).collect();
-    let spec = match inputs.scope {
-        Scope::LegacyCluster => json!({ "resourceRefs": refs }),
-        Scope::Namespaced | Scope::Cluster => json!({ "crossplane": { "resourceRefs": refs } }),
-    };
-    let written = json!({
-        "apiVersion": given["apiVersion"],
-        "kind": given["kind"],
-        "metadata": metadata(given),
-        "spec": spec,
-        "status": status(inputs, rendered, outcome),
-    });
-    if !full {
-        return written;
+/// The same inputs give the same text, whenever that is.
+fn settle_conditions(document: &mut Value) {
+    let conditions = document
+        .pointer_mut("/status/conditions")
+        .and_then(Value::as_array_mut);
+    for condition in conditions.into_iter().flatten().filter(|one| one.is_object()) {
+        *condition = typed(condition);
+        condition["lastTransitionTime"] = NOW.to_string().into();
     }
-    let mut whole = given.clone();
-    merge(&mut whole, &written);
-    whole
 }
 
-fn metadata(given: &Value) -> Value {
-    let mut metadata = Map::new();
-    for field in ["name", "namespace"] {
-        if let Some(value) = given["metadata"].get(field) {
-            metadata.insert(field.to_owned(), value.clone());
-        }
-    }
-    metadata.into()
-}
-
-/// What functions desire, and all conditions.
-fn status(inputs: &Inputs, rendered: &Rendered, outcome: &RunOutcome) -> Value {
-    let desired = outcome
-        .result
-        .as_ref()
-        .ok()
-        .and_then(|desired| desired.composite.as_ref());
-    let desired = desired.map(|composite| composite.object["status"].clone());
-    let mut status = desired.filter(Value::is_object).unwrap_or_else(|| json!({}));
-    status["conditions"] = conditions(inputs, rendered, &outcome.conditions);
-    status
-}
-
-/// Those that were given keep their places.
-fn conditions(inputs: &Inputs, rendered: &Rendered, functions: &[Condition]) -> Value {
-    let given = types(&inputs.composite["status"]["conditions"]);
-    let functions = functions.iter().map(|one| one.type_.clone());
-    let order: Vec<String> = given
-        .into_iter()
-        .chain(FIRST.map(str::to_owned))
-        .chain(functions.filter(|type_| !LAST.contains(&type_.as_str())))
-        .chain(LAST.map(str::to_owned))
-        .collect();
-    let stored = rendered.composite["status"]["conditions"].as_array();
-    let mut conditions: Vec<Value> = stored.into_iter().flatten().map(shown).collect();
-    let place = |condition: &Value| order.iter().position(|type_| condition["type"] == type_.as_str());
-    conditions.sort_by_key(|condition| place(condition).unwrap_or(order.len()));
-    conditions.into()
-}
-
-fn types(conditions: &Value) -> Vec<String> {
-    let conditions = conditions.as_array().into_iter().flatten();
-    let types = conditions.filter_map(|condition| condition["type"].as_str());
-    types.map(str::to_owned).collect()
-}
-
-/// As Crossplane's `render` shows it: a generation on the first only, and no message that is empty.
-fn shown(condition: &Value) -> Value {
-    let mut condition = condition.clone();
-    let is_first = FIRST.iter().any(|type_| condition["type"] == *type_);
-    if let Some(fields) = condition.as_object_mut() {
-        if !is_first || fields.get("observedGeneration") == Some(&json!(0)) {
-            fields.remove("observedGeneration");
-        }
-        if fields.get("message") == Some(&json!("")) {
-            fields.remove("message");
-        }
-    }
-    condition
-}
-
-fn results(inputs: &Inputs, rendered: &Rendered) -> Vec<Value> {
-    let chosen = json!({
+fn result(event: &Event) -> Value {
+    json!({
         "apiVersion": API_VERSION,
         "kind": "Result",
-        "severity": "SEVERITY_NORMAL",
-        "reason": "SelectComposition",
-        "message": format!("Successfully selected composition: {}", inputs.composition),
-    });
-    let ran = rendered.outcome.as_ref();
-    let functions = ran.into_iter().flat_map(|outcome| &outcome.results).map(|one| {
-        let severity = match one.result.severity {
-            Severity::Fatal => "SEVERITY_FATAL",
-            Severity::Warning | Severity::Unknown => "SEVERITY_WARNING",
-            Severity::Normal => "SEVERITY_NORMAL",
-        };
-        let mut result = json!({
-            "apiVersion": API_VERSION,
-            "kind": "Result",
-            "step": one.step,
-            "severity": severity,
-            "message": one.result.message,
-        });
-        if let Some(reason) = &one.result.reason {
-            result["reason"] = reason.clone().into();
-        }
-        result
-    });
-    let events = rendered.events.iter().map(|event: &Event| {
-        json!({
-            "apiVersion": API_VERSION,
-            "kind": "Result",
-            "severity": if event.warning { "SEVERITY_WARNING" } else { "SEVERITY_NORMAL" },
-            "reason": event.reason,
-            "message": event.message,
-        })
-    });
-    ran.map(|_| chosen)
-        .into_iter()
-        .chain(functions)
-        .chain(events)
-        .collect()
+        "severity": severity(event),
+        "reason": event.reason,
+        "message": event.message,
+    })
+}
+
+/// Type of an event.
+pub(super) fn severity(event: &Event) -> &'static str {
+    if event.warning { "Warning" } else { "Normal" }
 }
 
 /// Lists are whole.
@@ -174,5 +73,27 @@ fn merge(onto: &mut Value, fields: &Value) {
             }
         }
         (onto, fields) => *onto = fields.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_of_all_documents_have_the_same_time_and_a_reason() {
+        let mut document = json!({ "status": { "conditions": [
+            { "type": "Ready", "status": "True", "lastTransitionTime": "2020-02-02T02:02:02Z", "message": "", "other": 1 },
+            "text",
+        ]}});
+        settle_conditions(&mut document);
+        let expected = json!([
+            { "type": "Ready", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z", "reason": "" },
+            "text",
+        ]);
+        assert_eq!(document["status"]["conditions"], expected);
+        let mut none = json!({ "status": "text" });
+        settle_conditions(&mut none);
+        assert_eq!(none, json!({ "status": "text" }));
     }
 }

@@ -49,7 +49,11 @@ pub struct Function {
 
 impl Function {
     pub fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::start_at(tempfile::tempdir().unwrap())
+    }
+
+    /// The socket is `f.sock` in this folder.
+    pub fn start_at(folder: TempDir) -> Self {
         let fake = FakeFunction::default();
         let incoming = UnixListenerStream::new(UnixListener::bind(folder.path().join("f.sock")).unwrap());
         let routes = fake.routes(Version::V1);

@@ -18,6 +18,8 @@ mod life;
 mod notes;
 mod program;
 mod render;
+mod render_golden;
+mod render_internal;
 mod rules;
 mod serve;
 mod usages;

@@ -117,7 +117,7 @@ async fn rendered_documents_are_those_of_upstream() {
             json!({
                 "apiVersion": "render.crossplane.io/v1beta1",
                 "kind": "Result",
-                "severity": "SEVERITY_NORMAL",
+                "severity": "Normal",
                 "reason": "SelectComposition",
                 "message": "Successfully selected composition: orders",
             }),
@@ -208,6 +208,7 @@ async fn a_paused_composite_resource_is_shown_as_it_is() {
         .collect();
     assert_eq!(reasons, ["WatchCircuitClosed", "ReconcilePaused"]);
     rendered[0].as_object_mut().unwrap().remove("status");
+    xr["metadata"]["resourceVersion"] = json!("999");
     assert_eq!(rendered, [xr]);
 }
 

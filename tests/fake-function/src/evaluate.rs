@@ -1,13 +1,15 @@
 //! What comes out of a call: a function of the request alone.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use bridge_core::function::{
-    Observed, Readiness, Resource, ResultTarget, RunRequest, RunResponse, RunResult, SecretData, Severity,
+    Condition as SetCondition, ConditionStatus, HiddenMap, Observed, Readiness, Requirements, Resource,
+    ResourceMatch, ResourceSelector, ResultTarget, RunRequest, RunResponse, RunResult, SchemaSelector,
+    SecretData, Severity,
 };
 use serde_json::{Map, Value, json};
 
-use crate::program::{Condition, Program};
+use crate::program::{Condition, ConditionEntry, Program, RequiredEntry, ResultEntry, SeverityEntry};
 
 /// The response to a request whose input is a [`Program`]; to any other input a fatal result.
 pub fn evaluate(request: &RunRequest) -> RunResponse {
@@ -46,7 +48,12 @@ fn run(program: &Program, request: &RunRequest) -> RunResponse {
         };
         desired.resources.insert(name.clone(), resource);
     }
-    if let Some(status) = &program.status {
+    let mut status = program.status.clone();
+    if program.reports_shown {
+        let status = status.get_or_insert_default();
+        status.insert("shown".to_owned(), shown(request));
+    }
+    if let Some(status) = &status {
         set_status(desired.composite.get_or_insert_default(), status);
     }
     let normal = |message: &String| RunResult {
@@ -63,13 +70,110 @@ fn run(program: &Program, request: &RunRequest) -> RunResponse {
         let composite = desired.composite.get_or_insert_default();
         composite.connection_details.0.extend(secret.0);
     }
+    let results = program.messages.iter().map(normal);
+    let mut context = request.context.clone();
+    if !program.context.is_empty() {
+        let HiddenMap(fields) = context.get_or_insert_default();
+        fields.extend(program.context.clone());
+    }
     RunResponse {
-        results: program.messages.iter().map(normal).collect(),
+        results: results.chain(program.results.iter().map(result)).collect(),
+        conditions: program.conditions.iter().map(condition).collect(),
+        requirements: requirements(program),
         ttl: program.ttl_seconds.map(Duration::from_secs),
         desired,
-        context: request.context.clone(),
-        ..RunResponse::default()
+        context,
     }
+}
+
+fn target(on_claim: bool) -> ResultTarget {
+    if on_claim {
+        ResultTarget::CompositeAndClaim
+    } else {
+        ResultTarget::Composite
+    }
+}
+
+fn result(entry: &ResultEntry) -> RunResult {
+    RunResult {
+        severity: match entry.severity {
+            SeverityEntry::Fatal => Severity::Fatal,
+            SeverityEntry::Warning => Severity::Warning,
+            SeverityEntry::Normal => Severity::Normal,
+            SeverityEntry::Unspecified => Severity::Unknown,
+        },
+        message: entry.message.clone(),
+        reason: entry.reason.clone(),
+        target: target(entry.on_claim),
+    }
+}
+
+fn condition(entry: &ConditionEntry) -> SetCondition {
+    SetCondition {
+        type_: entry.type_.clone(),
+        status: match entry.status.as_str() {
+            "True" => ConditionStatus::True,
+            "False" => ConditionStatus::False,
+            _ => ConditionStatus::Unknown,
+        },
+        reason: entry.reason.clone(),
+        message: entry.message.clone(),
+        target: target(entry.on_claim),
+    }
+}
+
+fn requirements(program: &Program) -> Requirements {
+    let selector = |entry: &RequiredEntry| ResourceSelector {
+        api_version: entry.api_version.clone(),
+        kind: entry.kind.clone(),
+        matching: match &entry.match_name {
+            Some(name) => ResourceMatch::Name(name.clone()),
+            None => ResourceMatch::Labels(entry.match_labels.clone()),
+        },
+        namespace: entry.namespace.clone(),
+    };
+    let resources = program.requires.iter();
+    let schemas = program.requires_schemas.iter();
+    Requirements {
+        extra_resources: BTreeMap::new(),
+        resources: resources
+            .map(|(name, entry)| (name.clone(), selector(entry)))
+            .collect(),
+        schemas: schemas
+            .map(|(name, entry)| {
+                let selector = SchemaSelector {
+                    api_version: entry.api_version.clone(),
+                    kind: entry.kind.clone(),
+                };
+                (name.clone(), selector)
+            })
+            .collect(),
+    }
+}
+
+fn shown(request: &RunRequest) -> Value {
+    let place = |resource: &Resource| {
+        let text = |field: &str| resource.object["metadata"][field].as_str().unwrap_or_default();
+        format!("{}/{}", text("namespace"), text("name"))
+    };
+    let required = request.required_resources.iter().map(|(name, items)| {
+        let items: Vec<String> = items.iter().map(place).collect();
+        (name.clone(), json!(items))
+    });
+    let schemas = request
+        .required_schemas
+        .iter()
+        .map(|(name, schema)| (name.clone(), schema.is_some().into()));
+    let keys = |resource: &Resource| json!(resource.connection_details.0.keys().collect::<Vec<_>>());
+    let observed = request.observed.resources.iter();
+    let details = observed.map(|(name, resource)| (name.clone(), keys(resource)));
+    json!({
+        "required": required.collect::<Map<_, _>>(),
+        "schemas": schemas.collect::<Map<_, _>>(),
+        "composition": request.observed.composite.object.pointer("/spec/crossplane/compositionRef/name"),
+        "compositeDetails": keys(&request.observed.composite),
+        "details": details.collect::<Map<_, _>>(),
+    })
 }
 
 /// In the namespace of the Secret in which the composite resource publishes.
@@ -171,6 +275,28 @@ mod tests {
             ready,
             [Readiness::NotReady, Readiness::Unspecified, Readiness::Ready]
         );
+    }
+
+    #[test]
+    fn results_conditions_and_requirements_are_those_of_the_program() {
+        let response = evaluate(&request(json!({
+            "messages": ["a"],
+            "results": [{"severity": "warning", "message": "b", "onClaim": true}],
+            "conditions": [{"type": "Ok", "status": "False", "reason": "Because"}],
+            "requires": {"maps": {"apiVersion": "v1", "kind": "ConfigMap", "matchLabels": {"a": "b"}}},
+            "requiresSchemas": {"map": {"apiVersion": "v1", "kind": "ConfigMap"}},
+            "context": {"key": 1},
+            "reportsShown": true,
+        })));
+        let messages: Vec<&str> = response.results.iter().map(|one| one.message.as_str()).collect();
+        assert_eq!(messages, ["a", "b"]);
+        assert_eq!(response.results[1].target, ResultTarget::CompositeAndClaim);
+        assert_eq!(response.conditions[0].status, ConditionStatus::False);
+        assert_eq!(response.requirements.resources["maps"].kind, "ConfigMap");
+        assert_eq!(response.requirements.schemas["map"].kind, "ConfigMap");
+        assert_eq!(response.context.unwrap().0["key"], 1);
+        let status = &response.desired.composite.unwrap().object["status"];
+        assert_eq!(status["shown"]["details"], json!({"database": []}));
     }
 
     #[test]

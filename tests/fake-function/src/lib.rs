@@ -8,5 +8,7 @@ mod service;
 mod wire;
 
 pub use evaluate::evaluate;
-pub use program::{Condition, Entry, Program};
+pub use program::{
+    Condition, ConditionEntry, Entry, KindEntry, Program, RequiredEntry, ResultEntry, SeverityEntry,
+};
 pub use service::{FakeFunction, Received, Version};

@@ -25,9 +25,108 @@ pub struct Program {
     /// there as they are, so they must read as base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credential: Option<String>,
+    /// Results of any severity, after the messages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<ResultEntry>,
+    /// Conditions of the composite resource.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<ConditionEntry>,
+    /// Requirement -> which objects.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub requires: BTreeMap<String, RequiredEntry>,
+    /// Requirement -> which schema.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub requires_schemas: BTreeMap<String, KindEntry>,
+    /// What the steps after it find in the context, beside what the steps before left.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub context: Map<String, Value>,
+    /// The desired status says under `shown` what the function was shown: `namespace/name` of each required object, which schemas are known, and the
+    /// keys of connection details.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reports_shown: bool,
     /// For how long the response is good.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_seconds: Option<u64>,
+}
+
+/// One result.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ResultEntry {
+    /// How bad it is.
+    #[serde(default)]
+    pub severity: SeverityEntry,
+    /// For people.
+    pub message: String,
+    /// Reason of its event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The claim sees it, too.
+    #[serde(default)]
+    pub on_claim: bool,
+}
+
+/// How bad a result is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SeverityEntry {
+    /// The run ends.
+    Fatal,
+    /// A warning.
+    Warning,
+    /// News.
+    #[default]
+    Normal,
+    /// None.
+    Unspecified,
+}
+
+/// One condition.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ConditionEntry {
+    /// Its type.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// `True`, `False`, or anything else.
+    pub status: String,
+    /// Why.
+    pub reason: String,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The claim sees it, too.
+    #[serde(default)]
+    pub on_claim: bool,
+}
+
+/// Which objects are required. Neither a name nor labels: all of the kind.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RequiredEntry {
+    /// Group and version.
+    pub api_version: String,
+    /// Kind.
+    pub kind: String,
+    /// The one of this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub match_name: Option<String>,
+    /// Those with these labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub match_labels: BTreeMap<String, String>,
+    /// Where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}
+
+/// A kind.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KindEntry {
+    /// Group and version.
+    pub api_version: String,
+    /// Its name.
+    pub kind: String,
 }
 
 /// One desired resource.

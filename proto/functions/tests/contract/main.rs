@@ -1,11 +1,12 @@
-//! The numbers, names and types that functions are built against.
+//! The numbers, names and types that functions and Crossplane's command line are built against.
 
 use std::fmt::Write;
 
 use function_proto::FILE_DESCRIPTOR_SET;
 use prost_reflect::{DescriptorPool, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 
-const PACKAGE: &str = "apiextensions.fn.proto.v1";
+const FUNCTIONS: &str = "apiextensions.fn.proto.v1";
+const RENDER: &str = "crossplane.render.v1alpha1";
 
 fn type_of(field: &FieldDescriptor) -> String {
     let of = |field: &FieldDescriptor| match field.kind() {
@@ -42,27 +43,36 @@ fn enumerated(kind: &EnumDescriptor) -> String {
     format!("{}: {}\n", kind.name(), values.collect::<Vec<_>>().join("; "))
 }
 
-#[test]
-fn every_name_number_and_type_is_upstreams() {
+fn contract(package: &str) -> Vec<String> {
     let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).expect("descriptors");
     let mut text = String::new();
     for message in pool.all_messages() {
-        if message.package_name() == PACKAGE && !message.is_map_entry() {
+        if message.package_name() == package && !message.is_map_entry() {
             text += &described(&message);
         }
     }
-    for kind in pool.all_enums().filter(|kind| kind.package_name() == PACKAGE) {
+    for kind in pool.all_enums().filter(|kind| kind.package_name() == package) {
         text += &enumerated(&kind);
     }
-    for service in pool.services() {
+    for service in pool
+        .services()
+        .filter(|service| service.package_name() == package)
+    {
         for method in service.methods() {
             let (input, output) = (method.input(), method.output());
             let (full, input, output) = (method.full_name(), input.name(), output.name());
             writeln!(text, "{full}({input}) {output}").expect("text");
         }
     }
-    let mut lines: Vec<&str> = text.lines().collect();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn every_name_number_and_type_is_upstreams() {
     let expected: Vec<&str> = include_str!("contract.txt").lines().collect();
-    assert_eq!(lines, expected);
+    assert_eq!(contract(FUNCTIONS), expected);
+    let expected: Vec<&str> = include_str!("render.txt").lines().collect();
+    assert_eq!(contract(RENDER), expected);
 }

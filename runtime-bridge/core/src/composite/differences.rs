@@ -32,14 +32,19 @@ pub(super) fn obsolete(of: &Context) -> impl Iterator<Item = Deletion> {
 /// Desired, and not there.
 pub(super) fn missing<'c>(of: &'c Context) -> impl Iterator<Item = (&'c str, &'c ComposedResource)> {
     let composable = of.plan.iter().flat_map(Plan::composable);
-    composable.filter(|(_, resource)| match of.seen(&resource.id) {
+    composable.filter(|(_, resource)| is_missing(of, resource))
+}
+
+/// The same of one that can be composed.
+pub(super) fn is_missing(of: &Context, resource: &ComposedResource) -> bool {
+    match of.seen(&resource.id) {
         Some(ObjectState::Absent) => true,
         // Our last write added its reference: nothing of it was ever created, and a create touches nothing that exists.
         Some(ObjectState::Unknown(_)) | None => {
             of.memory.added.contains(&resource.id) || Rule::CreateFollowsItsReference.is_off()
         }
         Some(ObjectState::Exists(_) | ObjectState::KindGone) => false,
-    })
+    }
 }
 
 /// Its last write failed, and it is neither time for another one nor something else is desired.

@@ -11,9 +11,8 @@ use super::{
 };
 use crate::{
     driver::{ApiFailure, ApiFailureKind},
-    function::{ResultTarget, Severity},
     managed::Event,
-    reasons::{CompositeEvent, Reason},
+    reasons::CompositeEvent,
 };
 
 const RESULT: &str = "result/";
@@ -36,32 +35,8 @@ pub(super) fn record(memory: &mut CompositeMemory, outcome: &RunOutcome, at: Tim
     }
     let mut standing = BTreeSet::new();
     for one in &outcome.results {
-        let result = &one.result;
-        let reason = match &result.reason {
-            Some(reason) if !reason.is_empty() => Reason::of_plugin(reason),
-            _ => CompositeEvent::ComposeResources.into(),
-        };
-        let message = format!("Pipeline step {:?}: {}", one.step, result.message);
-        let event = match result.severity {
-            Severity::Normal => Event::normal(reason, &message),
-            // It stands in the message of the condition and its event.
-            Severity::Fatal => continue,
-            Severity::Warning => Event::warning(reason, &message),
-            Severity::Unknown => Event::warning(
-                reason,
-                &format!(
-                    "Pipeline step {:?} returned a result of unknown severity (assuming warning): {}",
-                    one.step, result.message
-                ),
-            ),
-        };
-        let is_for_claim =
-            result.target == ResultTarget::CompositeAndClaim && result.severity != Severity::Unknown;
-        let event = if is_for_claim {
-            event.with_claim(&result.message)
-        } else {
-            event
-        };
+        // It stands in the message of the condition and its event.
+        let Some(event) = one.event() else { continue };
         let state = format!("{RESULT}{}/{}", event.reason, event.message);
         memory.report(&state, event);
         standing.insert(state);

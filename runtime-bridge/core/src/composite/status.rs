@@ -228,6 +228,15 @@ fn function_types(conditions: &[Condition]) -> BTreeSet<String> {
         .collect()
 }
 
+impl CompositeMemory {
+    /// Takes each condition of a status that functions may set for one that a function set. For `render`, which runs once and remembers nothing.
+    pub fn recall_conditions(&mut self, status: &Value) {
+        let types = stored_conditions(status).into_keys();
+        let foreign = types.filter(|type_| !SYSTEM.contains(&type_.as_str()));
+        self.function_conditions = foreign.collect();
+    }
+}
+
 /// Generation and time of the conditions that are set.
 pub(crate) struct Stamp {
     pub(crate) generation: i64,

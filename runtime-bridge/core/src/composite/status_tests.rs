@@ -107,6 +107,14 @@ mod conditions {
     }
 
     #[test]
+    fn recalled_ones_are_all_that_functions_may_set() {
+        let status = json!({"conditions": [stored("Ready", "True"), stored("Old", "True"), stored("Healthy", "True")]});
+        let mut recalled = CompositeMemory::default();
+        recalled.recall_conditions(&status);
+        assert_eq!(recalled, memory(&["Old"]));
+    }
+
+    #[test]
     fn ours_come_first_and_the_rest_by_type() {
         let report = Report {
             synced: Some(ConditionReport::yes(ConditionReason::ReconcileSuccess)),

@@ -9,6 +9,7 @@ mod endpoint_sources;
 mod failure;
 mod hidden;
 mod hold;
+mod openapi;
 mod package_status;
 mod request;
 mod response;
@@ -27,6 +28,7 @@ pub use self::{
     failure::FunctionFailure,
     hidden::{HiddenMap, SecretData},
     hold::{Attempt, Availability, MISSES, Probe, Signal, Transition},
+    openapi::schema_of_kind,
     package_status::{Health, Standing, status as package_status},
     request::{Observed, RunRequest},
     response::{

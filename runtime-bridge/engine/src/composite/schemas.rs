@@ -8,7 +8,7 @@ use std::{
 
 use bridge_core::{
     composite::{ContentDigest, Found},
-    function::SchemaSelector,
+    function::{SchemaSelector, schema_of_kind},
     queue::{Priority, Wake},
     watch_plan::GroupKind,
 };
@@ -191,9 +191,7 @@ impl Schemas {
     async fn read(&self, selector: &SchemaSelector) -> Result<Schema, ApiError> {
         let published = published(&self.document(INDEX).await?, selector);
         let value = match schema::document(&selector.api_version) {
-            Some(document) => {
-                schema::of_kind(&self.document(&format!("{INDEX}/{document}")).await?, selector)
-            }
+            Some(document) => schema_of_kind(&self.document(&format!("{INDEX}/{document}")).await?, selector),
             None => None,
         };
         Ok(Schema {

@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::function::{Condition, DesiredState, HiddenMap, RunResult};
+use crate::{
+    function::{Condition, DesiredState, HiddenMap, ResultTarget, RunResult, Severity},
+    managed::Event,
+    reasons::{CompositeEvent, Reason},
+};
 
 use super::{
     super::{digest::ContentDigest, requires::StepRequirements},
@@ -52,4 +56,32 @@ pub struct StepResult {
     pub step: String,
     /// Its result.
     pub result: RunResult,
+}
+
+impl StepResult {
+    /// The event that it becomes; `None`: it is fatal, and its message stands in the failure of the run.
+    pub fn event(&self) -> Option<Event> {
+        let (step, result) = (&self.step, &self.result);
+        let reason = match &result.reason {
+            Some(reason) if !reason.is_empty() => Reason::of_plugin(reason),
+            _ => CompositeEvent::ComposeResources.into(),
+        };
+        let message = format!("Pipeline step {step:?}: {}", result.message);
+        let event = match result.severity {
+            Severity::Fatal => return None,
+            Severity::Normal => Event::normal(reason, &message),
+            Severity::Warning => Event::warning(reason, &message),
+            Severity::Unknown => {
+                let message = format!(
+                    "Pipeline step {step:?} returned a result of unknown severity (assuming warning): {}",
+                    result.message
+                );
+                return Some(Event::warning(reason, &message));
+            }
+        };
+        Some(match result.target {
+            ResultTarget::CompositeAndClaim => event.with_claim(&result.message),
+            ResultTarget::Composite => event,
+        })
+    }
 }

@@ -9,7 +9,7 @@ use super::super::{
     context::Context,
     decision::Action,
     desired::ComposedResource,
-    differences::{change, missing},
+    differences::{change, is_missing, missing},
     due::due,
     in_use,
     live::{ObjectState, Ownership},
@@ -144,7 +144,7 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
 }
 
 /// The object of its name, or another one of its external name, is still being deleted: which, and since when.
-fn awaited(of: &Context, name: &str, resource: &ComposedResource) -> Option<String> {
+fn awaited(of: &Context, resource: &ComposedResource) -> Option<String> {
     let since = |since: Option<Timestamp>| since.map(|at| format!(" since {at:.0}")).unwrap_or_default();
     if let Some(object) = of.object(&resource.id).filter(|object| object.is_deleting()) {
         return Some(format!(
@@ -154,8 +154,7 @@ fn awaited(of: &Context, name: &str, resource: &ComposedResource) -> Option<Stri
             since(object.deletion_time())
         ));
     }
-    missing(of).find(|(missing, _)| *missing == name)?;
-    let holder = rules::reserved_by(of.snapshot, resource)?;
+    let holder = rules::reserved_by(of.snapshot, resource).filter(|_| is_missing(of, resource))?;
     Some(format!(
         "{} is created when {} (uid {}) is gone, which has the same external name and is being deleted{}",
         resource.id,
@@ -188,7 +187,7 @@ fn problems<'p>(of: &Context, plan: &'p Plan) -> BTreeMap<&'p str, String> {
 
 /// It is not as it is desired, and that can be mended.
 fn is_to_write(of: &Context, name: &str, resource: &ComposedResource) -> bool {
-    missing(of).any(|(missing, _)| missing == name) || change(of, name, resource).is_some()
+    is_missing(of, resource) || change(of, name, resource).is_some()
 }
 
 fn problem(of: &Context, name: &str, resource: &ComposedResource) -> Option<String> {
@@ -198,7 +197,7 @@ fn problem(of: &Context, name: &str, resource: &ComposedResource) -> Option<Stri
     {
         return Some(failed.message.clone());
     }
-    if let Some(awaited) = awaited(of, name, resource) {
+    if let Some(awaited) = awaited(of, resource) {
         return Some(awaited);
     }
     match of.seen(&resource.id)? {
@@ -232,7 +231,7 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
     }
     let awaited: Vec<String> = plan
         .composable()
-        .filter_map(|(name, resource)| awaited(of, name, resource))
+        .filter_map(|(_, resource)| awaited(of, resource))
         .collect();
     if !awaited.is_empty() {
         let awaited: Vec<&str> = awaited.iter().map(String::as_str).collect();

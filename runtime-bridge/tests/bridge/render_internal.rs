@@ -1,0 +1,141 @@
+//! `runtime-bridge internal render`: requests that cannot be answered.
+
+use function_proto::{
+    Struct,
+    render::{
+        CompositeInput, FunctionInput, OperationInput, RenderRequest, RenderResponse, render_request::Input,
+    },
+};
+use prost::Message;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+use crate::{
+    compositions::{Function, composition, order},
+    program::{run, run_with_input, spawn},
+};
+
+fn object(value: &Value) -> Option<Struct> {
+    Struct::from_json(value).ok()
+}
+
+fn input(functions: Vec<FunctionInput>) -> CompositeInput {
+    let mut xr = order("a", 2);
+    xr["metadata"]["namespace"] = json!("default");
+    CompositeInput {
+        composite_resource: object(&xr),
+        composition: object(&composition()),
+        functions,
+        ..CompositeInput::default()
+    }
+}
+
+fn request(input: Input) -> Vec<u8> {
+    let request = RenderRequest {
+        meta: None,
+        input: Some(input),
+    };
+    request.encode_to_vec()
+}
+
+/// Standard error of a request that is not answered.
+async fn fails(request: &[u8], flags: &[&str]) -> String {
+    let arguments = [&["internal", "render"], flags].concat();
+    let (code, stdout, stderr) = run_with_input(&arguments, request).await;
+    assert_eq!((code, stdout.len()), (Some(1), 0), "{stderr}");
+    stderr
+}
+
+#[tokio::test]
+async fn a_request_that_cannot_be_read_is_an_error_without_output() {
+    let why = fails(b"apiVersion: v1", &[]).await;
+    assert!(why.contains("no RenderRequest"), "{why}");
+    let why = fails(b"", &[]).await;
+    assert!(why.contains("set composite to what is to be rendered"), "{why}");
+    let why = fails(&request(Input::Composite(CompositeInput::default())), &[]).await;
+    assert!(why.contains("lacks composite_resource and composition"), "{why}");
+    let why = fails(&request(Input::Operation(OperationInput::default())), &[]).await;
+    assert!(why.contains("Crossbridge runs no operations"), "{why}");
+    let why = fails(&vec![0; 64 * 1024 * 1024 + 1], &[]).await;
+    assert!(why.contains("larger than 64 MiB"), "{why}");
+}
+
+#[tokio::test]
+async fn a_function_that_cannot_be_called_is_an_error_without_output() {
+    let why = fails(&request(Input::Composite(input(Vec::new()))), &[]).await;
+    let expected = "cannot compose resources: cannot run Composition pipeline step \"compose\": unknown function \"f\" - is it listed in the render input?";
+    assert!(why.contains(expected), "{why}");
+    let at = |address: &str| {
+        let function = FunctionInput {
+            name: "f".to_owned(),
+            address: address.to_owned(),
+        };
+        request(Input::Composite(input(vec![function])))
+    };
+    // Nothing listens at the discard port.
+    let why = fails(&at("127.0.0.1:9"), &["--timeout", "500ms"]).await;
+    assert!(
+        why.contains("cannot run Function \"f\": cannot reach it"),
+        "{why}"
+    );
+    let why = fails(&at("f.example.org:9443"), &[]).await;
+    assert!(why.contains("Function \"f\":"), "{why}");
+}
+
+#[tokio::test]
+async fn a_function_may_listen_on_a_socket() {
+    let function = Function::start();
+    let address = function.flag().replace("f=unix:", "unix://");
+    let functions = vec![FunctionInput {
+        name: "f".to_owned(),
+        address,
+    }];
+    let request = request(Input::Composite(input(functions)));
+    let (code, stdout, stderr) = run_with_input(&["internal", "render"], &request).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(
+        RenderResponse::decode(stdout.as_slice())
+            .unwrap()
+            .output
+            .is_some()
+    );
+}
+
+#[tokio::test]
+async fn a_function_that_does_not_listen_yet_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("f.sock");
+    let functions = vec![FunctionInput {
+        name: "f".to_owned(),
+        address: format!("unix://{}", socket.display()),
+    }];
+    let mut program = spawn(&["internal", "render"]);
+    let mut stdin = program.stdin.take().unwrap();
+    stdin
+        .write_all(&request(Input::Composite(input(functions))))
+        .await
+        .unwrap();
+    drop(stdin);
+    let mut lines = BufReader::new(program.stderr.take().unwrap()).lines();
+    let line = lines.next_line().await.unwrap().unwrap();
+    assert!(
+        line.contains("waiting for function \"f\": cannot reach it"),
+        "{line}"
+    );
+    let function = Function::start_at(folder);
+    let output = program.wait_with_output().await.unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    drop(function);
+}
+
+#[tokio::test]
+async fn the_command_is_hidden_and_explained() {
+    let help = run(&["--help"]).await;
+    assert!(!help.stdout.contains("internal"), "{}", help.stdout);
+    let help = run(&["internal", "render", "--help"]).await;
+    assert!(
+        help.stdout.contains("RenderRequest") && help.stdout.contains("Exit codes"),
+        "{}",
+        help.stdout
+    );
+}
