@@ -137,3 +137,53 @@ pub static RESTART_API_SERVER: Row = Row::one("restart, API server", "CPU-s", KN
 pub static EDIT: Row = Row::one("composition edited, until the last XR has it", "s", KNOWN);
 /// One of ten objects changes, which POST has made.
 pub static EDIT_WRITES: Row = Row::one("writes, composition edited", "per XR", KNOWN);
+
+/// Of each XR whose deletion is held up, until it is let go, without that of the user.
+pub static BLOCKED_WRITES: Row = Row::one("writes, deletion held up", "per XR", &whole(Goal::AtMost(3.0)));
+/// Of the controller, once all have said what holds them up.
+pub static BLOCKED_CONTROLLER: Row = Row::one(
+    "deletions held up, controller",
+    "% of a core",
+    &whole(Goal::AtMost(2.0)),
+);
+/// Of the bridge when all are gone, by what it had before there was any.
+pub static BLOCKED_MEMORY: Row = Row::one(
+    "memory when all are gone, of that before",
+    "%",
+    &whole(Goal::AtMost(110.0)),
+);
+
+/// A dry-run deletion of what is in use, until it is refused.
+pub static POLICY_REFUSAL: Row = Row {
+    what: "policy: deletion refused",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::None),
+};
+/// 16 at the same time.
+pub static POLICY_RATE: Row = Row::one("policy: refusals", "per s", KNOWN);
+/// A dry-run deletion of what is not in use.
+pub static POLICY_FREE: Row = Row {
+    what: "policy: deletion of what is not in use",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::None),
+};
+/// A dry-run deletion of what is in use, until it is refused.
+pub static WEBHOOK_REFUSAL: Row = Row {
+    what: "webhook: deletion refused",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::None),
+};
+/// 16 at the same time.
+pub static WEBHOOK_RATE: Row = Row::one("webhook: refusals", "per s", KNOWN);
+/// A dry-run deletion of what is not in use.
+pub static WEBHOOK_FREE: Row = Row {
+    what: "webhook: deletion of what is not in use",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::None),
+};
+/// A dry-run deletion of what is in use, while the bridge is dead.
+pub static WEBHOOK_GONE: Row = Row {
+    what: "webhook, no bridge: deletion refused",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::None),
+};

@@ -1,9 +1,11 @@
 //! What composite resources and claims cost: the real control plane, one function, and either the bridge or a controller on
 //! controller-runtime that makes Crossplane's requests.
 
+mod blocked;
 mod calls;
 mod definitions;
 mod endings;
+mod guard;
 mod lives;
 mod manifests;
 mod many;
@@ -16,6 +18,7 @@ use bridge_bench::report::{Report, Side};
 use clap::Args;
 
 use crate::{output, sides::Sides, usage::machine};
+use blocked::Blocked;
 use lives::Counts;
 use many::Many;
 use subject::Subject;
@@ -53,6 +56,7 @@ struct Plan {
     many_runs: usize,
     counts: Counts,
     many: Many,
+    blocked: Blocked,
     /// XRs of 1 object, which are deleted with their definition.
     drained: usize,
 }
@@ -63,6 +67,7 @@ impl Plan {
         plan.runs = args.runs.unwrap_or(plan.runs);
         plan.many_runs = args.many_runs.unwrap_or(plan.runs);
         plan.many.objects = args.many.unwrap_or(plan.many.objects);
+        plan.blocked.objects = args.many.unwrap_or(plan.blocked.objects);
         plan
     }
 
@@ -93,6 +98,10 @@ impl Plan {
                 rest: Duration::from_secs(20),
                 ttl_rest: Duration::from_secs(65),
             },
+            blocked: Blocked {
+                objects: 100,
+                span: Duration::from_secs(30),
+            },
             drained: 200,
         }
     }
@@ -110,6 +119,10 @@ impl Plan {
                 objects: 1_000,
                 rest: Duration::from_mins(1),
                 ttl_rest: Duration::from_mins(2),
+            },
+            blocked: Blocked {
+                objects: 1_000,
+                span: Duration::from_mins(10),
             },
             drained: 500,
         }
@@ -136,6 +149,9 @@ pub(crate) async fn measure(args: &CompositionsArgs) {
         if plan.many.objects > 0 && run <= plan.many_runs && args.side.all().contains(&Side::Ours) {
             eprintln!("many, run {run} of {runs}");
             let mut subject = Subject::start(Side::Ours).await;
+            blocked::measure(&subject, plan.blocked, &mut report).await;
+            guard::measure(&mut subject, &mut report).await;
+            output::write(&report, &args.out, "compositions");
             endings::measure(&subject, plan.drained, &mut report).await;
             many::measure(&mut subject, plan.many, &mut report).await;
             output::write(&report, &args.out, "compositions");

@@ -34,11 +34,20 @@ const QUIET: Duration = Duration::from_secs(2);
 /// Nothing is waited for longer.
 const LIMIT: Duration = Duration::from_mins(15);
 
+/// What refuses deletions of what is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guard {
+    Policy,
+    Webhook,
+}
+
 /// Everything that is measured. It ends when dropped.
 pub(crate) struct Subject {
     pub(crate) cluster: Cluster,
     pub(crate) side: Side,
     pub(crate) calls: Arc<Calls>,
+    /// Of a bridge that is started from now on.
+    pub(crate) guard: Guard,
     /// The bridge, or the peer.
     controller: Option<Process>,
     function: Process,
@@ -107,6 +116,7 @@ impl Subject {
             cluster,
             side: Side::Ours,
             calls,
+            guard: Guard::Policy,
             controller: None,
             function,
             plane,
@@ -159,8 +169,17 @@ impl Subject {
     }
 
     fn bridge(&self) -> Spawn {
+        let guard: &[&str] = match self.guard {
+            Guard::Policy => &[],
+            Guard::Webhook => &[
+                "--usage-guard=webhook",
+                "--webhook-host=127.0.0.1",
+                "--webhook-port=0",
+            ],
+        };
         Spawn::new(binary("runtime-bridge"))
             .args(["serve", "--compositions"])
+            .args(guard)
             .arg("--kubeconfig")
             .arg(self.plane.kubeconfig())
             .arg(format!("--function={FUNCTION}=unix:{}", socket(&self.scratch)))
@@ -182,6 +201,13 @@ impl Subject {
             controller.signal(Signal::TERM);
             let ended = controller.wait_for(Duration::from_mins(1)).await;
             ended.expect("it ends");
+        }
+    }
+
+    pub(crate) async fn kill_controller(&mut self) {
+        if let Some(controller) = self.controller.take() {
+            controller.kill();
+            controller.wait().await;
         }
     }
 
