@@ -52,10 +52,14 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
     earliest([changed, repeated])
 }
 
-/// How long at least one run waits after the other. The first that follow a time of quiet do so sooner: to become ready takes two or three. Each
-/// that follows at once lengthens it, up to the whole.
+/// How long at least one run waits after the other. The first that follow a time of quiet do so sooner while the composite resource is not ready, as
+/// to become so takes two or three. Each that follows at once lengthens it, up to the whole.
 fn settle(of: &Context) -> Duration {
     let settings = &of.snapshot.settings;
+    let ready = of.snapshot.xr.condition("Ready");
+    if ready.is_some_and(|ready| ready["status"] == "True") {
+        return settings.settle;
+    }
     let spent = of.memory.circuit.spent(&settings.circuit, of.snapshot.now);
     settings.settle * spent.saturating_add(1).min(SETTLE_STEPS) / SETTLE_STEPS
 }

@@ -129,6 +129,9 @@ fn the_first_runs_after_quiet_follow_each_other_sooner() {
         at.duration_since(sample::now()).as_millis()
     });
     assert_eq!(settled, [25, 50, 75, 100, 100, 100]);
+    snapshot.xr.object["status"] = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+    let ready = due(&Context::new(&snapshot, &CompositeMemory::default())).unwrap();
+    assert_eq!(ready.duration_since(sample::now()).as_millis(), 100);
 }
 
 #[test]

@@ -29,8 +29,8 @@ pub struct CompositeMemory {
     pub(super) requested: Option<String>,
     /// Objects of ours that were seen in this term.
     pub(super) seen: BTreeSet<ObjectId>,
-    /// Objects that were created in this term, under a reference that was there before.
-    pub(super) created_as_found: BTreeSet<ObjectId>,
+    /// Objects that were created in this term, under a reference that the last write had not added.
+    pub(super) recreated: BTreeSet<ObjectId>,
     /// Objects that a live read did not find -> when that read began.
     pub(super) absences: BTreeMap<ObjectId, Timestamp>,
     /// Composition resource name -> the write that failed.

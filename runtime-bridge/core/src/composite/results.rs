@@ -136,6 +136,7 @@ impl CompositeMemory {
         self.lost_creates
             .retain(|id, at| ids.contains(id) || *at + snapshot.settings.late_create > snapshot.now);
         self.seen.retain(|id| ids.contains(id));
+        self.recreated.retain(|id| ids.contains(id));
         self.absences.retain(|id, _| ids.contains(id));
         self.failed_reads
             .retain(|id, until| ids.contains(id) && *until > snapshot.now);
@@ -351,7 +352,7 @@ fn created(
     match result {
         Ok(object) => {
             if !memory.added.remove(&resource.id) {
-                memory.created_as_found.insert(resource.id.clone());
+                memory.recreated.insert(resource.id.clone());
             }
             memory.written(resource, &object);
         }

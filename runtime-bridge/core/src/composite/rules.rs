@@ -63,19 +63,19 @@ pub(super) fn is_gone_for_good(snapshot: &Snapshot, memory: &CompositeMemory, id
     }
 }
 
-/// Likewise where the composite resource goes, too: one that has come into being is gone once it is absent.
+/// Likewise where the composite resource goes, too: what has been created is gone once it is absent.
 pub(super) fn is_gone_with_owner(snapshot: &Snapshot, memory: &CompositeMemory, id: &ObjectId) -> bool {
     let was_read = matches!(snapshot.seen.get(id), Some(ObjectState::Absent))
         && memory.absences.contains_key(id)
-        && has_come(snapshot, memory, id);
+        && is_creation_complete(snapshot, memory, id);
     was_read || is_gone_for_good(snapshot, memory, id)
 }
 
-/// An object that was seen has been created: no create of it is on its way any more, as far as one leader sends one at a time; what a former one
-/// may have sent twice is the garbage collector's once its owner is gone. One that this leader created itself, under a reference that it found,
-/// may have been asked for by the former leader as well, and come again.
-pub(super) fn has_come(snapshot: &Snapshot, memory: &CompositeMemory, id: &ObjectId) -> bool {
-    let may_come_again = memory.created_as_found.contains(id) && creates_end(snapshot, memory, id).is_some();
+/// An object that was seen has been created: no create of it is under way any more, as one leader sends one at a time. What a former one may have
+/// sent twice, or under a reference that was dropped and added again, is the garbage collector's once its owner is gone. One that this leader
+/// created itself, under a reference that its own writes had not added, may have been asked for by the former leader as well, and land again.
+pub(super) fn is_creation_complete(snapshot: &Snapshot, memory: &CompositeMemory, id: &ObjectId) -> bool {
+    let may_come_again = memory.recreated.contains(id) && creates_end(snapshot, memory, id).is_some();
     memory.seen.contains(id) && !memory.lost_creates.contains_key(id) && !may_come_again
 }
 

@@ -107,7 +107,7 @@ pub(in super::super) fn confirm_absence(of: &Context) -> Flow {
         .filter(|(id, _)| !of.memory.holds_read(id, of.snapshot.now))
         .filter(|(id, _)| {
             // Before the end of a create without an answer a look would prove nothing, and be followed by the next.
-            rules::has_come(of.snapshot, of.memory, id)
+            rules::is_creation_complete(of.snapshot, of.memory, id)
                 || rules::creates_end(of.snapshot, of.memory, id).is_none_or(|end| end <= of.snapshot.now)
         })
         .map(|(_, reference)| reference.clone())
