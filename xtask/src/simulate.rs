@@ -22,7 +22,7 @@ const SECONDS: [(u64, &[&str]); 4] = [
 const SEEDS: u64 = 10_000;
 /// Enough to come by all that is drawn.
 const COMPOSITION_SEEDS: u64 = 1_000;
-/// Some of each departure.
+/// Some of each fault.
 const PAIRS_FLAG: &str = "--pairs=10000";
 /// Built with all else by [`build_all`](crate::build::build_all).
 const BINARY: &str = "sim";
@@ -50,11 +50,11 @@ pub(crate) struct SimulateArgs {
     scenario: Option<String>,
     /// One of the bridge's writes in it, from 0, and what becomes of it: 12:LandsLate. Of scenarios of compositions.
     #[arg(long, value_name = "NUMBER:NAME", requires = "scenario")]
-    depart: Vec<String>,
-    /// The explorer of compositions: each departure at each write of each of their scenarios.
-    #[arg(long, conflicts_with_all = ["scenario", "replay", "compositions"])]
+    fault: Vec<String>,
+    /// The explorer of compositions: each fault at each write of each of their scenarios.
+    #[arg(long, conflicts_with_all = ["replay", "compositions"])]
     explore: bool,
-    /// So many pairs of departures instead.
+    /// So many pairs of faults instead.
     #[arg(long, requires = "explore")]
     pairs: Option<u64>,
 }
@@ -72,7 +72,7 @@ pub(crate) async fn run_seeds(arguments: &SimulateArgs) -> Result<(), Failure> {
     };
     flags.extend(arguments.seconds.map(|seconds| format!("--seconds={seconds}")));
     flags.extend(arguments.compositions.then(|| "--compositions".to_owned()));
-    flags.extend(arguments.depart.iter().map(|one| format!("--depart={one}")));
+    flags.extend(arguments.fault.iter().map(|one| format!("--fault={one}")));
     flags.extend(arguments.explore.then(|| "--explore".to_owned()));
     flags.extend(arguments.pairs.map(|pairs| format!("--pairs={pairs}")));
     build_binaries(&project.root, &[BINARY]).await?;

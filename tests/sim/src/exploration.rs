@@ -1,37 +1,46 @@
-//! The explorer of compositions: every scenario of theirs, with the real engine in virtual time, departs from its plain course at each write of the
-//! bridge in each way; and at two writes, for as many pairs as there is time. Whatever departs, the scenario must come to the same end, and no
-//! commit on the way may break an invariant.
+//! The explorer of compositions: every scenario of theirs, with the real engine in virtual time, has a fault at each write of the bridge in each way;
+//! and at two writes, for as many pairs as there is time. With any of them the scenario must come to the same end, and no commit on the way may break
+//! an invariant.
 
 use std::fmt;
 
 use crate::{
-    composition_scenario::{CompositionScenario, simulate_departures},
-    simulation::{Departure, DepartureAt},
+    composition_scenario::{CompositionScenario, simulate_with_faults},
+    simulation::{FaultAt, WriteFault},
 };
 
-/// A course is longer by what a departure costs: so many writes behind its plain end may still depart.
+/// A schedule is longer by what a fault costs: the second one comes so many writes behind the nominal end at most.
 const MORE_WRITES: u32 = 12;
 
-/// A scenario, and its departures.
+/// A scenario, and its faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
     /// The number of the scenario.
     scenario: usize,
-    departures: Vec<DepartureAt>,
+    faults: Vec<FaultAt>,
 }
 
 /// All scenarios, and how long each is.
 #[derive(Debug)]
 pub struct Exploration {
     scenarios: Vec<CompositionScenario>,
-    /// Writes of the plain course of each.
-    writes: Vec<u32>,
+    /// Writes of the nominal schedule of each, with one bridge and with two.
+    writes: Vec<[u32; 2]>,
 }
 
-/// A case that did not end as its scenario has it, or broke an invariant.
+/// What came of a case.
+#[derive(Debug, Default)]
+pub struct Explored {
+    /// All its faults came: the last one may be behind the end.
+    pub fired: bool,
+    /// It did not end as its scenario has it, or broke an invariant.
+    pub failed: Option<Failed>,
+}
+
+/// A case that failed.
 #[derive(Debug)]
 pub struct Failed {
-    /// As `cargo xtask sim` takes it: `--scenario NAME --depart 12:LandsLate`.
+    /// As `cargo xtask sim` takes it: `--scenario NAME --fault 12:LandsLate`.
     pub flags: String,
     /// What did not come to pass.
     pub why: String,
@@ -44,62 +53,80 @@ impl fmt::Display for Failed {
 }
 
 impl Exploration {
-    /// Reads the scenarios, and follows the plain course of each.
+    /// Follows the nominal schedule of each of these scenarios.
     ///
     /// # Errors
-    /// A scenario cannot be read, or fails without any departure.
-    pub fn begin() -> Result<Self, String> {
-        let scenarios = CompositionScenario::explored()?;
-        let plain = scenarios.iter().map(|scenario| {
-            let departed = simulate_departures(scenario, &[], false);
-            departed.ended.map_err(|(why, _)| why.to_string())?;
-            Ok(departed.writes)
+    /// One fails without any fault.
+    pub fn begin(scenarios: Vec<CompositionScenario>) -> Result<Self, String> {
+        let writes = scenarios.iter().map(|scenario| {
+            let mut writes = [0; 2];
+            // One whose fault is behind the end has two bridges, and no fault.
+            let never = FaultAt {
+                write: u32::MAX,
+                fault: WriteFault::LeaseMoves,
+            };
+            for (writes, faults) in writes.iter_mut().zip([&[][..], &[never]]) {
+                let explored = simulate_with_faults(scenario, faults, false);
+                explored.ended.map_err(|(why, _)| why.to_string())?;
+                *writes = explored.writes;
+            }
+            Ok(writes)
         });
-        let writes = plain.collect::<Result<_, String>>()?;
+        let writes = writes.collect::<Result<_, String>>()?;
         Ok(Self { scenarios, writes })
     }
 
-    /// Each departure at each write of each scenario.
+    /// Each fault at each write of each scenario.
     pub fn single(&self) -> Vec<Case> {
         let mut cases = Vec::new();
         for (scenario, writes) in self.writes.iter().enumerate() {
-            for write in 0..*writes {
-                cases.extend(Departure::ALL.map(|departure| Case {
+            for fault in WriteFault::ALL {
+                let is_two = fault == WriteFault::LeaseMoves;
+                cases.extend((0..writes[usize::from(is_two)]).map(|write| Case {
                     scenario,
-                    departures: vec![DepartureAt { write, departure }],
+                    faults: vec![FaultAt { write, fault }],
                 }));
             }
         }
         cases
     }
 
-    /// A case with two departures, drawn by this seed.
+    /// A case with two faults, drawn by this seed.
     pub fn pair(&self, seed: u64) -> Case {
         let mut random = fastrand::Rng::with_seed(seed);
         let scenario = random.usize(..self.scenarios.len());
-        let writes = self.writes[scenario];
+        let [writes, _] = self.writes[scenario];
         let first = random.u32(..writes);
         let second = random.u32(first + 1..=writes + MORE_WRITES);
-        let departures = [first, second].map(|write| DepartureAt {
+        let faults = [first, second].map(|write| FaultAt {
             write,
-            departure: Departure::ALL[random.usize(..Departure::ALL.len())],
+            fault: WriteFault::ALL[random.usize(..WriteFault::ALL.len())],
         });
         Case {
             scenario,
-            departures: departures.to_vec(),
+            faults: faults.to_vec(),
         }
     }
 
-    /// Runs one; `None`: it ended as its scenario has it.
-    pub fn run(&self, case: &Case) -> Option<Failed> {
+    /// Runs one.
+    pub fn run(&self, case: &Case) -> Explored {
         let scenario = &self.scenarios[case.scenario];
-        let (why, _) = simulate_departures(scenario, &case.departures, false)
-            .ended
-            .err()?;
-        let departs = case.departures.iter().map(|one| format!(" --depart {one}"));
-        Some(Failed {
-            flags: format!("--scenario {}{}", scenario.name, departs.collect::<String>()),
+        let explored = simulate_with_faults(scenario, &case.faults, false);
+        let flags = case.faults.iter().map(|one| format!(" --fault {one}"));
+        let failed = explored.ended.err().map(|(why, _)| Failed {
+            flags: format!("--scenario {}{}", scenario.name, flags.collect::<String>()),
             why: why.to_string(),
-        })
+        });
+        Explored {
+            fired: explored.fired as usize == case.faults.len(),
+            failed,
+        }
+    }
+
+    /// This fault at each write of each scenario.
+    pub fn each(&self, fault: WriteFault) -> Vec<Case> {
+        let mut cases = self.single();
+        cases.retain(|case| case.faults[0].fault == fault);
+        cases
     }
 }

@@ -11,15 +11,15 @@ use std::{
 };
 
 use bridge_sim::{
-    composition_scenario::{CompositionScenario, simulate_departures},
-    exploration::{Exploration, Failed},
+    composition_scenario::{CompositionScenario, simulate_with_faults},
+    exploration::{Exploration, Explored},
     scenario::{Scenario, simulate},
-    simulation::{Counts, DepartureAt, Report, SeedKind},
+    simulation::{Counts, FaultAt, Report, SeedKind},
 };
 use clap::Parser;
 use serde_json::json;
 
-/// From one departure to the next: a large prime.
+/// From one fault to the next: a large prime.
 const STEP: usize = 1_000_003;
 
 /// Runs seeds of the simulation.
@@ -51,11 +51,11 @@ struct Args {
     scenario: Option<String>,
     /// One of its writes, and what becomes of it.
     #[arg(long, value_name = "NUMBER:NAME", requires = "scenario")]
-    depart: Vec<DepartureAt>,
-    /// The explorer of compositions: each departure at each write of each scenario, in an order that `from` chooses.
+    fault: Vec<FaultAt>,
+    /// The explorer of compositions, or of the one of `scenario`: each fault at each write of each scenario, in an order that `from` chooses.
     #[arg(long)]
     explore: bool,
-    /// So many pairs of departures instead.
+    /// So many pairs of faults instead.
     #[arg(long, requires = "explore")]
     pairs: Option<u64>,
 }
@@ -72,11 +72,11 @@ impl Args {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    if let Some(name) = &args.scenario {
-        return tell_scenario(name, &args.depart);
-    }
     if args.explore {
         return explore(&args);
+    }
+    if let Some(name) = &args.scenario {
+        return tell_scenario(name, &args.fault);
     }
     if let Some(seed) = args.replay {
         let report = args.kind().replay(seed, true);
@@ -172,7 +172,11 @@ fn on_threads<T: Send>(args: &Args, work: impl Fn(usize) -> Option<T> + Sync) ->
 
 /// Runs the explorer, as long as there is time.
 fn explore(args: &Args) -> ExitCode {
-    let exploration = match Exploration::begin() {
+    let exploration = CompositionScenario::explored().and_then(|mut scenarios| {
+        scenarios.retain(|one| args.scenario.as_ref().is_none_or(|name| one.name == *name));
+        Exploration::begin(scenarios)
+    });
+    let exploration = match exploration {
         Ok(exploration) => exploration,
         Err(why) => {
             println!("{why}");
@@ -190,27 +194,29 @@ fn explore(args: &Args) -> ExitCode {
             single[at].clone()
         }),
     };
-    let ended: Vec<Option<Failed>> = on_threads(args, |number| {
-        let failed = exploration.run(&case(number)?);
-        if let Some(failed) = &failed {
+    let ended: Vec<Explored> = on_threads(args, |number| {
+        let explored = exploration.run(&case(number)?);
+        if let Some(failed) = &explored.failed {
             println!("{failed}");
         }
-        Some(failed)
+        Some(explored)
     });
-    let failed: Vec<&Failed> = ended.iter().flatten().collect();
+    let failed: Vec<_> = ended.iter().filter_map(|one| one.failed.as_ref()).collect();
+    let fired = ended.iter().filter(|one| one.fired).count();
     let (file, all) = match args.pairs {
-        Some(_) => ("exploration-pairs.json", "pairs of departures".to_owned()),
-        None => ("exploration.json", format!("of {} departures", single.len())),
+        Some(_) => ("exploration-pairs.json", "pairs of faults".to_owned()),
+        None => ("exploration.json", format!("of {} faults", single.len())),
     };
     println!(
-        "{} {all} in {:.1} s, {} failed",
+        "{} {all} in {:.1} s, {fired} came as drawn, {} failed",
         ended.len(),
         begun.elapsed().as_secs_f64(),
         failed.len(),
     );
     let result = json!({
-        "departures": single.len(),
+        "faults": single.len(),
         "explored": ended.len(),
+        "fired": fired,
         "failed": failed.iter().map(|one| &one.flags).collect::<Vec<_>>(),
         "seconds": begun.elapsed().as_secs(),
     });
@@ -220,21 +226,26 @@ fn explore(args: &Args) -> ExitCode {
         eprintln!("cannot write {file}: {error}");
         return ExitCode::FAILURE;
     }
-    if failed.is_empty() {
+    // What explored nothing has found nothing.
+    if failed.is_empty() && fired > 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     }
 }
 
-fn tell_scenario(name: &str, departures: &[DepartureAt]) -> ExitCode {
+fn tell_scenario(name: &str, faults: &[FaultAt]) -> ExitCode {
     let ended = match (Scenario::all(), CompositionScenario::all()) {
         (Ok(scenarios), Ok(of_compositions)) => {
             let scenario = scenarios.iter().find(|scenario| scenario.name == name);
             let of_compositions = of_compositions.iter().find(|scenario| scenario.name == name);
             let ended = match (scenario, of_compositions) {
+                (Some(_), _) if !faults.is_empty() => {
+                    println!("{name} is no scenario of compositions: it takes no --fault");
+                    return ExitCode::FAILURE;
+                }
                 (Some(scenario), _) => simulate(scenario),
-                (None, Some(scenario)) => simulate_departures(scenario, departures, true).ended,
+                (None, Some(scenario)) => simulate_with_faults(scenario, faults, true).ended,
                 (None, None) => {
                     println!("there is no scenario {name}");
                     return ExitCode::FAILURE;

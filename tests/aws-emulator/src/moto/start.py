@@ -26,6 +26,8 @@ IAMRequestBase._create_aws_request = without_query_as_body
 application = DomainDispatcherApplication(create_backend_app)
 application.debug = True
 server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=MotoRequestHandler)
+# As moto's own main has it: parts of moto call its server.
+os.environ["MOTO_PORT"] = str(server.port)
 # It listens from here on. The file appears whole.
 with open(sys.argv[1] + ".new", "w") as file:
     file.write(f"127.0.0.1:{server.port}")

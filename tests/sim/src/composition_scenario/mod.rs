@@ -26,7 +26,7 @@ use serde_json::Value;
 
 pub use self::{
     runner::{CompositionBackend, CompositionRunner},
-    simulated::{Departed, simulate_compositions, simulate_departures},
+    simulated::{RunWithFaults, simulate_compositions, simulate_with_faults},
 };
 use crate::scenario::{Power, read_folder};
 
@@ -159,7 +159,7 @@ impl CompositionScenario {
         read_folder("composition-scenarios", Self::read)
     }
 
-    /// Those that may depart from their plain course at any write: they do not ask how long something takes, as a fault takes time.
+    /// Those of which any write may fail: they do not ask how long something takes, as a fault takes time.
     ///
     /// # Errors
     /// The folder, or one of its files, cannot be read.

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::{CompositionBackend, CompositionRunner, CompositionScenario, Process};
 use crate::{
     scenario::{self, Flow, Processes, Simulated, Unexpected, simulate_in},
-    simulation::{Departure, DepartureAt, Environment},
+    simulation::{Environment, FaultAt, WriteFault},
 };
 
 /// Runs a scenario in virtual time, where the invariants of compositions are checked after every commit. Returns what happened, in words.
@@ -15,27 +15,27 @@ use crate::{
 pub fn simulate_compositions(
     scenario: &CompositionScenario,
 ) -> Result<Vec<String>, (Unexpected, Vec<String>)> {
-    simulate_departures(scenario, &[], true).ended
+    simulate_with_faults(scenario, &[], true).ended
 }
 
-/// A scenario that departed from its plain course.
+/// What came of a scenario with faults.
 #[derive(Debug)]
-pub struct Departed {
+pub struct RunWithFaults {
     /// Writes of the bridge that were counted.
     pub writes: u32,
+    /// Faults that came: others were behind its end.
+    pub fired: u32,
     /// What happened, in words; `Err`: what did not come to pass, and what happened.
     pub ended: Result<Vec<String>, (Unexpected, Vec<String>)>,
 }
 
-/// Runs a scenario whose writes of these numbers, from 0 when its definitions are applied, depart from the plain course.
-pub fn simulate_departures(
+/// Runs a scenario whose writes of these numbers, from 0 when its definitions are applied, fail.
+pub fn simulate_with_faults(
     scenario: &CompositionScenario,
-    departures: &[DepartureAt],
+    faults: &[FaultAt],
     keeps_journal: bool,
-) -> Departed {
-    let two = departures
-        .iter()
-        .any(|one| one.departure == Departure::LeaseMoves);
+) -> RunWithFaults {
+    let two = faults.iter().any(|one| one.fault == WriteFault::LeaseMoves);
     let kinds = vec![super::PLUGIN_KIND.to_owned()];
     let environment = Environment::new(
         0,
@@ -48,14 +48,15 @@ pub fn simulate_departures(
     let mut began = false;
     let ended = simulate_in(&environment, Processes::with_function(), async |backend| {
         if !std::mem::replace(&mut began, true) {
-            environment.departures.begin(departures);
+            environment.faults.begin(faults);
         }
         let ended = runner.run(backend).await;
-        environment.departures.forget_time();
+        environment.faults.forget_time();
         ended
     });
-    Departed {
-        writes: environment.departures.writes(),
+    RunWithFaults {
+        writes: environment.faults.writes(),
+        fired: environment.faults.fired(),
         ended,
     }
 }

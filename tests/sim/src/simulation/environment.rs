@@ -25,13 +25,13 @@ use super::{
     chance::Chance,
     compositions::CompositionChecker,
     coverage::Coverage,
-    departures::Departures,
     function_host::FunctionHost,
     invariants::InvariantChecker,
     journal::Journal,
     plan::FaultBurst,
     time::Time,
     wire::{Cutter, Valve},
+    write_faults::WriteFaults,
 };
 
 /// What outlives every process of a simulation.
@@ -52,7 +52,7 @@ pub(crate) struct Environment {
     pub(crate) behaviour: BehaviourArgs,
     pub(crate) crash: CrashPoint,
     /// What becomes of single writes, where a schedule is explored.
-    pub(crate) departures: Departures,
+    pub(crate) faults: WriteFaults,
     /// The process of each bridge.
     processes: Mutex<[Process; 2]>,
     /// Watches that the API server serves, by bridge and plural.
@@ -91,7 +91,7 @@ impl Environment {
             log: Journal::new(time.clone(), keeps_journal),
             behaviour: behaviour(settings),
             crash: CrashPoint::default(),
-            departures: Departures::default(),
+            faults: WriteFaults::default(),
             processes: Mutex::default(),
             watches: Mutex::default(),
             writes_asked: AtomicUsize::new(0),

@@ -113,7 +113,7 @@ impl Chaos for KubeLink {
                 }
                 None => {}
             }
-            if let Some(outcome) = self.environment.depart(&self.process, request) {
+            if let Some(outcome) = self.environment.write_fault(&self.process, request) {
                 fate.outcome = outcome;
             }
         }
@@ -148,7 +148,7 @@ impl Chaos for KubeLink {
             chance.millis(fault_burst.latency)
         };
         let telling = Telling {
-            late: late.max(self.environment.departures.staleness()),
+            late: late.max(self.environment.faults.staleness()),
             twice: chance.happens(fault_burst.watch),
             cut: chance.happens(fault_burst.watch / 4.0),
         };

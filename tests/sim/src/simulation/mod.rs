@@ -9,7 +9,6 @@ mod cloud_link;
 mod compositions;
 mod coverage;
 mod deadline;
-mod departures;
 mod environment;
 mod function_host;
 mod invariants;
@@ -23,6 +22,7 @@ mod steps;
 mod time;
 mod user;
 mod wire;
+mod write_faults;
 
 pub(crate) use self::{
     bridge::run as run_bridge,
@@ -35,7 +35,7 @@ pub(crate) use self::{
 };
 pub use self::{
     coverage::Counts,
-    departures::{Departure, DepartureAt},
     run::Report,
     seed_kind::SeedKind,
+    write_faults::{FaultAt, WriteFault},
 };

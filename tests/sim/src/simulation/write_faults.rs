@@ -1,4 +1,4 @@
-//! Where a schedule departs from its plain course: what becomes of one write of the bridge.
+//! What becomes of single writes of the bridge, in a schedule that is explored.
 
 use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc, time::Duration};
 
@@ -13,12 +13,12 @@ use super::environment::{Environment, Process};
 const LATE_SECONDS: u32 = 30;
 /// For so long watches show nothing new.
 const STALE: Duration = Duration::from_secs(20);
-/// For so long a leader is paused: longer than its lease holds.
-const PAUSE: Duration = Duration::from_secs(40);
+/// For so long a leader is paused: longer than its lease holds. What it has sent waits as long.
+const PAUSE_SECONDS: u32 = 40;
 
 /// What becomes of one write of the bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Departure {
+pub enum WriteFault {
     /// The bridge dies, and the write is not sent.
     DiesBefore,
     /// The write is carried out, and the bridge dies.
@@ -32,14 +32,14 @@ pub enum Departure {
     /// 409, and nothing is done.
     Conflict,
     /// 422, and nothing is done.
-    Refused,
+    Rejected,
     /// From this write on watches show nothing new for a while.
     StaleView,
-    /// The leader of two bridges is paused until another one leads, and its write is sent when it goes on.
+    /// The leader of two bridges is paused until the other one leads; then its write lands, if it is still good.
     LeaseMoves,
 }
 
-impl Departure {
+impl WriteFault {
     /// Each of them.
     pub const ALL: [Self; 9] = [
         Self::DiesBefore,
@@ -48,69 +48,75 @@ impl Departure {
         Self::LandsLate,
         Self::DiesAndLandsLate,
         Self::Conflict,
-        Self::Refused,
+        Self::Rejected,
         Self::StaleView,
         Self::LeaseMoves,
     ];
 }
 
-/// A departure, and at which write: `12:LandsLate`, from 0.
+/// A fault, and at which write: `12:LandsLate`, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DepartureAt {
+pub struct FaultAt {
     /// The number of the write.
     pub write: u32,
     /// What becomes of it.
-    pub departure: Departure,
+    pub fault: WriteFault,
 }
 
-impl fmt::Display for DepartureAt {
+impl fmt::Display for FaultAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{:?}", self.write, self.departure)
+        write!(f, "{}:{:?}", self.write, self.fault)
     }
 }
 
-impl FromStr for DepartureAt {
+impl FromStr for FaultAt {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let read = || {
             let (write, name) = text.split_once(':')?;
-            let departure = Departure::ALL
+            let fault = WriteFault::ALL
                 .into_iter()
                 .find(|one| format!("{one:?}") == name)?;
             let write = write.parse().ok()?;
-            Some(Self { write, departure })
+            Some(Self { write, fault })
         };
         read().ok_or_else(|| {
-            let names = Departure::ALL.map(|one| format!("{one:?}")).join(", ");
+            let names = WriteFault::ALL.map(|one| format!("{one:?}")).join(", ");
             format!("{text:?} is not NUMBER:NAME with one of the names {names}")
         })
     }
 }
 
-/// The departures of one schedule.
+/// The faults of one schedule.
 #[derive(Debug, Default)]
-pub(crate) struct Departures(Mutex<Course>);
+pub(crate) struct WriteFaults(Mutex<State>);
 
 #[derive(Debug, Default)]
-struct Course {
+struct State {
     /// `None`: nothing is counted yet.
-    departs: Option<BTreeMap<u32, Departure>>,
+    faults: Option<BTreeMap<u32, WriteFault>>,
     writes: u32,
+    fired: u32,
     /// Watches show nothing new until then.
     stale_until: Option<Instant>,
 }
 
-impl Departures {
-    /// From now on writes are counted, and these depart.
-    pub(crate) fn begin(&self, departures: &[DepartureAt]) {
-        let departs = departures.iter().map(|one| (one.write, one.departure));
-        self.0.lock().departs = Some(departs.collect());
+impl WriteFaults {
+    /// From now on writes are counted, and those of these numbers fail.
+    pub(crate) fn begin(&self, faults: &[FaultAt]) {
+        let faults = faults.iter().map(|one| (one.write, one.fault));
+        self.0.lock().faults = Some(faults.collect());
     }
 
     /// How many writes were counted.
     pub(crate) fn writes(&self) -> u32 {
         self.0.lock().writes
+    }
+
+    /// How many faults came.
+    pub(crate) fn fired(&self) -> u32 {
+        self.0.lock().fired
     }
 
     /// A runtime has ended, and with it its clock.
@@ -126,54 +132,55 @@ impl Departures {
         })
     }
 
-    fn next(&self) -> Option<Departure> {
-        let mut course = self.0.lock();
-        let number = course.writes;
-        let departure = course.departs.as_ref()?.get(&number).copied();
-        course.writes += 1;
-        departure
+    fn next(&self) -> Option<WriteFault> {
+        let mut state = self.0.lock();
+        let number = state.writes;
+        let fault = state.faults.as_ref()?.get(&number).copied();
+        state.writes += 1;
+        state.fired += u32::from(fault.is_some());
+        fault
     }
 }
 
 impl Environment {
-    /// A write of this process comes: what becomes of it, if it departs from the plain course.
-    pub(super) fn depart(self: &Arc<Self>, process: &Process, request: &Request) -> Option<Outcome> {
-        let departure = self.departures.next()?;
-        self.log.note(|| format!("{departure:?}: {request}"));
+    /// A write of this process comes: what becomes of it, if it has a fault.
+    pub(super) fn write_fault(self: &Arc<Self>, process: &Process, request: &Request) -> Option<Outcome> {
+        let fault = self.faults.next()?;
+        self.log.note(|| format!("{fault:?}: {request}"));
         let dies = || {
             let process = process.clone();
             // Once the request that is under way was carried out, or was not.
             tokio::spawn(async move { process.kill() });
         };
-        match departure {
-            Departure::DiesBefore => {
+        match fault {
+            WriteFault::DiesBefore => {
                 process.kill();
                 Some(Outcome::HangBefore)
             }
-            Departure::DiesAfter => {
+            WriteFault::DiesAfter => {
                 dies();
                 Some(Outcome::HangAfter)
             }
-            Departure::AnswerLost => Some(Outcome::BreakAfter),
-            Departure::LandsLate => Some(Outcome::Late(LATE_SECONDS)),
-            Departure::DiesAndLandsLate => {
+            WriteFault::AnswerLost => Some(Outcome::BreakAfter),
+            WriteFault::LandsLate => Some(Outcome::Late(LATE_SECONDS)),
+            WriteFault::DiesAndLandsLate => {
                 dies();
                 Some(Outcome::Late(LATE_SECONDS))
             }
-            Departure::Conflict => Some(Outcome::Conflict),
-            Departure::Refused => Some(Outcome::Invalid),
-            Departure::StaleView => {
-                self.departures.0.lock().stale_until = Some(Instant::now() + STALE);
+            WriteFault::Conflict => Some(Outcome::Conflict),
+            WriteFault::Rejected => Some(Outcome::Invalid),
+            WriteFault::StaleView => {
+                self.faults.0.lock().stale_until = Some(Instant::now() + STALE);
                 None
             }
-            Departure::LeaseMoves => {
+            WriteFault::LeaseMoves => {
                 let (environment, valve) = (Arc::clone(self), process.valve.clone());
                 valve.close();
                 tokio::spawn(async move {
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(Duration::from_secs(PAUSE_SECONDS.into())).await;
                     valve.open(environment.time.now());
                 });
-                None
+                Some(Outcome::Late(PAUSE_SECONDS))
             }
         }
     }
@@ -181,29 +188,29 @@ impl Environment {
 
 #[cfg(test)]
 mod tests {
-    use super::{Departure, DepartureAt, Departures};
+    use super::{FaultAt, WriteFault, WriteFaults};
 
     #[test]
-    fn a_departure_is_read_as_it_is_written() {
-        for departure in Departure::ALL {
-            let one = DepartureAt { write: 12, departure };
+    fn a_fault_is_read_as_it_is_written() {
+        for fault in WriteFault::ALL {
+            let one = FaultAt { write: 12, fault };
             assert_eq!(one.to_string().parse(), Ok(one));
         }
         for wrong in ["", "12", "12:Nothing", "x:LandsLate"] {
-            assert!(wrong.parse::<DepartureAt>().unwrap_err().contains("LandsLate"));
+            assert!(wrong.parse::<FaultAt>().unwrap_err().contains("LandsLate"));
         }
     }
 
     #[test]
-    fn the_write_of_its_number_departs_and_none_before_the_beginning() {
-        let departures = Departures::default();
-        assert_eq!(departures.next(), None);
-        departures.begin(&[DepartureAt {
+    fn the_write_of_its_number_fails_and_none_before_the_beginning() {
+        let faults = WriteFaults::default();
+        assert_eq!(faults.next(), None);
+        faults.begin(&[FaultAt {
             write: 1,
-            departure: Departure::Conflict,
+            fault: WriteFault::Conflict,
         }]);
-        let all = [(); 3].map(|()| departures.next());
-        assert_eq!(all, [None, Some(Departure::Conflict), None]);
-        assert_eq!(departures.writes(), 3);
+        let all = [(); 3].map(|()| faults.next());
+        assert_eq!(all, [None, Some(WriteFault::Conflict), None]);
+        assert_eq!((faults.writes(), faults.fired()), (3, 1));
     }
 }
