@@ -121,6 +121,27 @@ async fn a_field_that_is_no_object_is_an_error_without_output() {
 }
 
 #[tokio::test]
+async fn a_closed_standard_output_is_an_error() {
+    let function = Function::start();
+    let functions = vec![FunctionInput {
+        name: "f".to_owned(),
+        address: function.flag().replace("f=unix:", "unix://"),
+    }];
+    let mut program = spawn(&["internal", "render"]);
+    drop(program.stdout.take());
+    let mut stdin = program.stdin.take().unwrap();
+    stdin
+        .write_all(&request(Input::Composite(input(functions))))
+        .await
+        .unwrap();
+    drop(stdin);
+    let output = program.wait_with_output().await.unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("cannot write the response"), "{stderr}");
+}
+
+#[tokio::test]
 async fn a_function_that_cannot_be_called_is_an_error_without_output() {
     let why = fails(&request(Input::Composite(input(Vec::new()))), &[]).await;
     let expected = "cannot compose resources: cannot run Composition pipeline step \"compose\": unknown function \"f\" - is it listed in the render input?";
