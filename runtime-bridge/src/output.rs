@@ -14,14 +14,18 @@ pub fn shell_word(path: &Path) -> String {
 
 /// Prints text. A reader that has closed its end, as `head` does, has seen enough: the program then ends as if all were printed.
 pub fn print(text: &str) -> io::Result<()> {
-    print_bytes(text.as_bytes())
-}
-
-/// Prints what is no text.
-pub fn print_bytes(bytes: &[u8]) -> io::Result<()> {
-    let mut output = io::stdout().lock();
-    match output.write_all(bytes).and_then(|()| output.flush()) {
+    match print_bytes(text.as_bytes()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => process::exit(0),
         printed => printed,
     }
+}
+
+/// Prints what is no text. It is for a program, which must not take a part of it for all.
+///
+/// # Errors
+/// Standard output is closed, too.
+pub fn print_bytes(bytes: &[u8]) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    output.write_all(bytes)?;
+    output.flush()
 }

@@ -195,7 +195,8 @@ fn deleted(inputs: &Inputs, course: &Course, is_decomposed: bool) -> Vec<Value> 
         let mut observed = inputs.observed.iter();
         let object = observed.find(|one| reference_of(&one.live, home).id(home) == *id)?;
         let mut object = object.given.clone();
-        if is_decomposed && let Some(labels) = object["metadata"]["labels"].as_object_mut() {
+        let labels = object.pointer_mut("/metadata/labels");
+        if is_decomposed && let Some(labels) = labels.and_then(Value::as_object_mut) {
             labels.retain(|name, _| !LOST_LABELS.contains(&name.as_str()));
         }
         Some(object)

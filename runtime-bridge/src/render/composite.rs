@@ -70,7 +70,13 @@ fn set_machinery(inputs: &Inputs, composite: &mut Value, field: &str, value: Val
     let spec = &mut composite["spec"];
     match inputs.scope {
         Scope::LegacyCluster => spec[field] = value,
-        Scope::Namespaced | Scope::Cluster => spec["crossplane"][field] = value,
+        Scope::Namespaced | Scope::Cluster => {
+            // As the bridge does, which replaces anything else.
+            if !spec["crossplane"].is_object() {
+                spec["crossplane"] = json!({});
+            }
+            spec["crossplane"][field] = value;
+        }
     }
 }
 

@@ -21,6 +21,16 @@ pub enum RenderError {
         /// What is wrong.
         why: String,
     },
+    /// A field of an object is something else than an object.
+    #[error("{object}: {field} must be an object, and is {found}")]
+    NoObject {
+        /// What was given, such as `observed_resources[0]`.
+        object: String,
+        /// Such as `metadata.labels`.
+        field: String,
+        /// What it is.
+        found: &'static str,
+    },
     /// A value of the context is no YAML.
     #[error("the value of {key:?} in the context is not YAML: {cause}")]
     Context {

@@ -26,7 +26,7 @@ pub(super) fn given(args: &RenderArgs) -> Result<Given, RenderError> {
     if let Some(definition) = &definition {
         defaults::set(&mut composite, definition)?;
     }
-    Ok(Given {
+    let given = Given {
         composite,
         composition: one(&args.composition)?,
         definition,
@@ -35,7 +35,8 @@ pub(super) fn given(args: &RenderArgs) -> Result<Given, RenderError> {
         credentials: all(&args.function_credentials)?,
         schemas: schemas(args.required_schemas.as_deref())?,
         context: context(args)?,
-    })
+    };
+    given.checked()
 }
 
 /// Functions, by name.

@@ -12,7 +12,7 @@ use sha1::{Digest, Sha1};
 
 use super::RenderError;
 
-/// Objects as they were given, by whatever way.
+/// Objects as they were given, by whatever way: [`Given::checked`].
 #[derive(Default)]
 pub(super) struct Given {
     pub composite: Value,
@@ -28,6 +28,57 @@ pub(super) struct Given {
     pub schemas: Vec<Value>,
     /// What the first function finds in the context.
     pub context: HiddenMap,
+}
+
+/// Fields that are objects, if they are there, whatever the object is.
+const OBJECTS: [&str; 5] = [
+    "metadata",
+    "metadata.labels",
+    "metadata.annotations",
+    "spec",
+    "status",
+];
+
+impl Given {
+    /// Checks what the API server would: that fields which hold fields do.
+    ///
+    /// # Errors
+    /// One of them holds something else.
+    pub(super) fn checked(self) -> Result<Self, RenderError> {
+        check("composite_resource", &self.composite)?;
+        check("composition", &self.composition)?;
+        if let Some(definition) = &self.definition {
+            check("composite_resource_definition", definition)?;
+        }
+        for (list, objects) in [
+            ("observed_resources", &self.observed),
+            ("required_resources", &self.required),
+            ("credentials", &self.credentials),
+        ] {
+            for (index, object) in objects.iter().enumerate() {
+                check(&format!("{list}[{index}]"), object)?;
+            }
+        }
+        Ok(self)
+    }
+}
+
+fn check(name: &str, object: &Value) -> Result<(), RenderError> {
+    for field in OBJECTS {
+        let found = match object.pointer(&format!("/{}", field.replace('.', "/"))) {
+            None | Some(Value::Null | Value::Object(_)) => continue,
+            Some(Value::String(_)) => "a string",
+            Some(Value::Array(_)) => "a list",
+            Some(Value::Number(_)) => "a number",
+            Some(Value::Bool(_)) => "a boolean",
+        };
+        return Err(RenderError::NoObject {
+            object: name.to_owned(),
+            field: field.to_owned(),
+            found,
+        });
+    }
+    Ok(())
 }
 
 /// All of it, as it is used.

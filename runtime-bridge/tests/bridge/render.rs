@@ -177,6 +177,14 @@ async fn what_cannot_be_rendered_is_an_error_without_output() {
     let expected = "the Composition is for shop.example.org/v1 Order, and the composite resource is a shop.example.org/v1 Invoice";
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 
+    let mut broken = order("a", 2);
+    broken["spec"] = json!("x");
+    let files = Files::new(&broken, &composition());
+    let ran = files.render(&["--function", &function.flag()]).await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    let expected = "composite_resource: spec must be an object, and is a string";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+
     let files = Files::new(&order("a", 2), &composition());
     let ran = files.render(&[]).await;
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));

@@ -61,6 +61,87 @@ async fn a_request_that_cannot_be_read_is_an_error_without_output() {
 }
 
 #[tokio::test]
+async fn a_field_that_is_no_object_is_an_error_without_output() {
+    type Place = fn(&mut CompositeInput) -> &mut Option<Struct>;
+    type List = fn(&mut CompositeInput) -> &mut Vec<Struct>;
+    let singles: [(&str, Place); 3] = [
+        ("composite_resource", |input| &mut input.composite_resource),
+        ("composition", |input| &mut input.composition),
+        ("composite_resource_definition", |input| {
+            &mut input.composite_resource_definition
+        }),
+    ];
+    let lists: [(&str, List); 3] = [
+        ("observed_resources[0]", |input| &mut input.observed_resources),
+        ("required_resources[0]", |input| &mut input.required_resources),
+        ("credentials[0]", |input| &mut input.credentials),
+    ];
+    let fields = [
+        "metadata",
+        "metadata.labels",
+        "metadata.annotations",
+        "spec",
+        "status",
+    ];
+    let values = [
+        (json!("x"), "a string"),
+        (json!(["x"]), "a list"),
+        (json!(1), "a number"),
+    ];
+    for (field, (value, found)) in fields
+        .iter()
+        .flat_map(|field| values.iter().map(move |one| (field, one)))
+    {
+        let broken = |object: &Option<Struct>| {
+            let map = object.as_ref().map(|object| object.to_map().unwrap());
+            let mut whole = Value::Object(map.unwrap_or_default());
+            match field.split_once('.') {
+                Some((outer, inner)) => whole[outer][inner] = value.clone(),
+                None => whole[field] = value.clone(),
+            }
+            Struct::from_json(&whole).unwrap()
+        };
+        let check = async |name: &str, input: CompositeInput| {
+            let why = fails(&request(Input::Composite(input)), &[]).await;
+            let expected = format!("{name}: {field} must be an object, and is {found}");
+            assert!(why.contains(&expected), "{why}");
+        };
+        for (name, place) in singles {
+            let mut input = input(Vec::new());
+            let place = place(&mut input);
+            *place = Some(broken(place));
+            check(name, input).await;
+        }
+        for (name, list) in lists {
+            let mut input = input(Vec::new());
+            list(&mut input).push(broken(&None));
+            check(name, input).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_closed_standard_output_is_an_error() {
+    let function = Function::start();
+    let functions = vec![FunctionInput {
+        name: "f".to_owned(),
+        address: function.flag().replace("f=unix:", "unix://"),
+    }];
+    let mut program = spawn(&["internal", "render"]);
+    drop(program.stdout.take());
+    let mut stdin = program.stdin.take().unwrap();
+    stdin
+        .write_all(&request(Input::Composite(input(functions))))
+        .await
+        .unwrap();
+    drop(stdin);
+    let output = program.wait_with_output().await.unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("cannot write the response"), "{stderr}");
+}
+
+#[tokio::test]
 async fn a_function_that_cannot_be_called_is_an_error_without_output() {
     let why = fails(&request(Input::Composite(input(Vec::new()))), &[]).await;
     let expected = "cannot compose resources: cannot run Composition pipeline step \"compose\": unknown function \"f\" - is it listed in the render input?";

@@ -30,7 +30,7 @@ pub enum InternalCommand {
     ///
     /// Crossplane's command line runs it: crossplane render --crossplane-binary=runtime-bridge XR COMPOSITION FUNCTIONS
     #[command(
-        after_help = "Exit codes: 0 it was rendered, 1 it cannot be, and nothing is written, 3 a function answered with a fatal result, and what is known is written."
+        after_help = "Exit codes: 0 it was rendered, 1 it cannot be, and nothing is written, or the response cannot be written, 3 a function answered with a fatal result, and what is known is written."
     )]
     Render(InternalRenderArgs),
 }

@@ -51,7 +51,8 @@ fn composite(input: &CompositeInput) -> Result<(Given, BTreeMap<String, String>)
         credentials: all("credentials", &input.credentials)?,
         schemas: all("required_schemas", &input.required_schemas)?,
         ..Given::default()
-    };
+    }
+    .checked()?;
     let fields = [
         ("/apiVersion", "composite_resource.apiVersion"),
         ("/kind", "composite_resource.kind"),
