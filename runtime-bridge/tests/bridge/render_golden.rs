@@ -42,7 +42,7 @@ struct Case {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Expected {
-    /// Of both commands, unless `render` has none of its own.
+    /// Of both commands, unless `internal render` has one of its own.
     #[serde(default)]
     composite: Value,
     /// With `-x`.
@@ -59,7 +59,7 @@ struct Expected {
     /// Part of standard error; there is no standard output then.
     #[serde(default)]
     render_fails: Option<String>,
-    /// The same, beside the documents of all that can be composed.
+    /// The same, beside the documents of all that can be composed, as without an error.
     #[serde(default)]
     rejected: Option<String>,
     #[serde(default)]
@@ -71,6 +71,9 @@ struct Expected {
 struct Internal {
     #[serde(default)]
     code: i32,
+    /// With the times that `render` does not show.
+    #[serde(default)]
+    composite: Value,
     /// Part of standard error.
     #[serde(default)]
     stderr: String,
@@ -129,7 +132,8 @@ impl Case {
         names
     }
 
-    async fn render(&self, address: &str, more: &[&str]) -> Result<Vec<Value>, String> {
+    /// The documents; standard error has all that is expected there.
+    async fn render(&self, address: &str, more: &[&str]) -> Vec<Value> {
         let folder = TempDir::new().unwrap();
         let mut arguments = vec!["render".to_owned()];
         let file = |name: &str, objects: &[Value]| {
@@ -167,18 +171,58 @@ impl Case {
             .chain(more.iter().copied())
             .collect();
         let ran = run(&arguments).await;
-        if ran.code != Some(0) {
-            assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-            assert_eq!(
-                ran.stdout.is_empty(),
-                self.expected.rejected.is_none(),
-                "{}",
-                ran.stdout
-            );
-            return Err(ran.stderr);
+        let why = self.expected.render_fails.as_ref();
+        let why = why.or(self.expected.rejected.as_ref());
+        assert_eq!(ran.code, Some(i32::from(why.is_some())), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains(why.map_or("", String::as_str)),
+            "{}",
+            ran.stderr
+        );
+        if self.expected.render_fails.is_some() {
+            assert_eq!(ran.stdout, "");
+            return Vec::new();
         }
         let documents = serde_yaml_ng::Deserializer::from_str(&ran.stdout);
-        Ok(documents.map(|one| Value::deserialize(one).unwrap()).collect())
+        documents.map(|one| Value::deserialize(one).unwrap()).collect()
+    }
+
+    /// An expectation that nothing is compared with is a mistake.
+    fn check_expectations(&self, name: &str) {
+        let expected = &self.expected;
+        let is_printed = expected.render_fails.is_none();
+        assert!(is_printed || expected.rejected.is_none(), "{name}: one of both");
+        let internal = &expected.internal;
+        let is_answered = internal.code != 1;
+        assert_eq!(
+            !expected.composite.is_null(),
+            is_printed || is_answered && internal.composite.is_null(),
+            "{name}: composite"
+        );
+        for (what, is_given, is_used) in [
+            ("full", !expected.full.is_null(), is_printed),
+            ("context", !expected.context.is_null(), is_printed),
+            (
+                "composed",
+                !expected.composed.is_empty(),
+                is_printed || is_answered,
+            ),
+            ("events", !expected.events.is_empty(), is_printed || is_answered),
+            ("internal.composite", !internal.composite.is_null(), is_answered),
+            ("internal.deleted", !internal.deleted.is_empty(), is_answered),
+            (
+                "internal.requiredResources",
+                !internal.required_resources.is_empty(),
+                is_answered,
+            ),
+            (
+                "internal.requiredSchemas",
+                !internal.required_schemas.is_empty(),
+                is_answered,
+            ),
+        ] {
+            assert!(is_used || !is_given, "{name}: {what} is compared with nothing");
+        }
     }
 
     fn request(&self, address: &str) -> Vec<u8> {
@@ -232,14 +276,12 @@ fn result(event: &str) -> Value {
 
 async fn check(name: &str) {
     let (case, function) = (Case::read(name), Function::start().await);
+    case.check_expectations(name);
     let expected = &case.expected;
     let plain = case.render(&function.address, &[]).await;
-    if let Some(why) = expected.render_fails.as_ref().or(expected.rejected.as_ref()) {
-        let stderr = plain.unwrap_err();
-        assert!(stderr.contains(why), "{name}: {stderr}");
-    } else {
+    if expected.render_fails.is_none() {
         let documents = |composite: &Value| [std::slice::from_ref(composite), &expected.composed].concat();
-        assert_eq!(plain.unwrap(), documents(&expected.composite), "{name}");
+        assert_eq!(plain, documents(&expected.composite), "{name}");
         let mut all = documents(if expected.full.is_null() {
             &expected.composite
         } else {
@@ -251,7 +293,7 @@ async fn check(name: &str) {
             all.push(json!({ "apiVersion": api_version, "kind": "Context", "fields": expected.context }));
         }
         let rendered = case.render(&function.address, &["-x", "-r", "-c"]).await;
-        assert_eq!(rendered.unwrap(), all, "{name} -x -r -c");
+        assert_eq!(rendered, all, "{name} -x -r -c");
     }
 
     let internal = &expected.internal;
@@ -265,11 +307,12 @@ async fn check(name: &str) {
     }
     let output = output(&stdout).unwrap();
     let all = |objects: &[Struct]| objects.iter().map(json_of).collect::<Vec<Value>>();
-    assert_eq!(
-        json_of(&output.composite_resource.unwrap()),
-        expected.composite,
-        "{name}"
-    );
+    let composite = if internal.composite.is_null() {
+        &expected.composite
+    } else {
+        &internal.composite
+    };
+    assert_eq!(json_of(&output.composite_resource.unwrap()), *composite, "{name}");
     assert_eq!(all(&output.composed_resources), expected.composed, "{name}");
     assert_eq!(all(&output.deleted_resources), internal.deleted, "{name}");
     let events = output.events.iter();
