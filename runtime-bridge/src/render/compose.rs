@@ -107,6 +107,7 @@ async fn run(
         context: inputs.context.clone(),
         ..RunInput::default()
     });
+    let mut called = String::new();
     let calls = async {
         loop {
             match pipeline.next() {
@@ -122,15 +123,18 @@ async fn run(
                     function,
                     request,
                 } => {
+                    called = format!("step {step:?} was calling function {function:?}");
                     pipeline.answered(functions.call(&step, &function, &request).await?);
                 }
                 Next::End(outcome) => return Ok::<_, RenderError>(*outcome),
             }
         }
     };
-    let outcome = tokio::time::timeout(functions.timeout(), calls)
-        .await
-        .map_err(|_| RenderError::Timeout(functions.timeout()))??;
+    let ended = tokio::time::timeout(functions.left(), calls).await;
+    let outcome = ended.map_err(|_| RenderError::Timeout {
+        after: functions.timeout(),
+        during: format!("{called}, which has not answered: see what it does"),
+    })??;
     match &outcome.result {
         // Nothing is composed of it, but it is reported.
         Ok(_) | Err(RunFailure::Fatal { .. }) => Ok(outcome),

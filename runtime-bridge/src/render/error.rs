@@ -111,8 +111,13 @@ pub enum RenderError {
         what: String,
     },
     /// It took too long.
-    #[error("not rendered within {} s: --timeout", .0.as_secs_f32())]
-    Timeout(Duration),
+    #[error("not rendered within {} s: {during}; if it only needs longer, give a longer --timeout", after.as_secs_f32())]
+    Timeout {
+        /// How long it was allowed to take.
+        after: Duration,
+        /// What was under way, and where to look.
+        during: String,
+    },
     /// The run of the pipeline failed.
     #[error("cannot compose resources: {0}")]
     Run(RunFailure),

@@ -26,6 +26,10 @@ const ENDPOINT: &str = "crossbridge.dev/endpoint";
 const LOOK: Duration = Duration::from_millis(20);
 /// One that does not listen yet is called again after this.
 const RETRY: Duration = Duration::from_millis(100);
+/// A call has so much more time than all together, whose end says more than that of a call.
+const LEEWAY: Duration = Duration::from_secs(5);
+/// How the client begins what it says of a connection that was made and then broke, which a test holds.
+const BROKE: &str = "the connection broke";
 /// How long a function's process may take to end.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -73,8 +77,10 @@ impl RunningFunctions {
             }
         }
         let deadline = Timestamp::now() + args.timeout;
+        let mut waited_for = String::new();
         let listening = async {
             for (name, socket, process) in &started {
+                waited_for.clone_from(name);
                 while UnixStream::connect(socket).await.is_err() {
                     if let Some(status) = process.status() {
                         return Err(RenderError::Command {
@@ -87,9 +93,13 @@ impl RunningFunctions {
             }
             Ok(())
         };
-        tokio::time::timeout(args.timeout, listening)
-            .await
-            .map_err(|_| RenderError::Timeout(args.timeout))??;
+        let listened = tokio::time::timeout(args.timeout, listening).await;
+        listened.map_err(|_| RenderError::Timeout {
+            after: args.timeout,
+            during: format!(
+                "the command of function {waited_for:?} does not listen; what it printed is above"
+            ),
+        })??;
         Ok(Self {
             client: client(&known, args.function_tls_dir.as_deref().map(TlsFiles::in_folder)),
             deadline,
@@ -119,9 +129,24 @@ impl RunningFunctions {
         })
     }
 
-    /// For how long all calls may take.
+    /// For how long all calls may take, the start of functions included.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
+    }
+
+    /// What is left of that.
+    pub(super) fn left(&self) -> Duration {
+        let left = self.deadline.duration_since(Timestamp::now());
+        Duration::try_from(left).unwrap_or_default()
+    }
+
+    async fn call_once(
+        &self,
+        client: &Client,
+        function: &str,
+        request: &RunRequest,
+    ) -> Result<RunResponse, FunctionFailure> {
+        client.run(function, request, self.deadline + LEEWAY).await
     }
 
     /// What a function answers to a step.
@@ -135,7 +160,7 @@ impl RunningFunctions {
         request: &RunRequest,
     ) -> Result<Result<RunResponse, FunctionFailure>, RenderError> {
         let Some(listed) = &self.listed else {
-            return Ok(self.client.run(function, request, self.deadline).await);
+            return Ok(self.call_once(&self.client, function, request).await);
         };
         if !listed.contains_key(function) {
             return Err(RenderError::UnknownFunction {
@@ -143,15 +168,15 @@ impl RunningFunctions {
                 function: function.to_owned(),
             });
         }
-        let answer = self.client.run(function, request, self.deadline).await;
-        let Err(FunctionFailure::Unreachable(why)) = &answer else {
+        let answer = self.call_once(&self.client, function, request).await;
+        let Some(why) = not_listening(&answer) else {
             return Ok(answer);
         };
         eprintln!("waiting for function {function:?}: cannot reach it: {why}");
         Ok(self.wait_and_call(listed, function, request, answer).await)
     }
 
-    /// The last answer of those that come before the deadline, the first one that is not that it cannot be reached.
+    /// The last answer of those that come before the deadline, the first one that is not that it does not listen.
     async fn wait_and_call(
         &self,
         listed: &BTreeMap<String, FunctionEndpoint>,
@@ -159,12 +184,10 @@ impl RunningFunctions {
         request: &RunRequest,
         mut answer: Result<RunResponse, FunctionFailure>,
     ) -> Result<RunResponse, FunctionFailure> {
-        while matches!(answer, Err(FunctionFailure::Unreachable(_)))
-            && Timestamp::now() + RETRY < self.deadline
-        {
+        while not_listening(&answer).is_some() && Timestamp::now() + RETRY < self.deadline {
             sleep(RETRY).await;
             // One that knows of no failure yet, and so does not hold the call back.
-            answer = client(listed, None).run(function, request, self.deadline).await;
+            answer = self.call_once(&client(listed, None), function, request).await;
         }
         answer
     }
@@ -172,6 +195,14 @@ impl RunningFunctions {
     /// Ends the processes that it started.
     pub(super) async fn stop(self) {
         futures::future::join_all(self.processes.iter().map(|process| process.stop(GRACE))).await;
+    }
+}
+
+/// Why no connection was made. One that broke may have brought the request, which is not sent again.
+fn not_listening(answer: &Result<RunResponse, FunctionFailure>) -> Option<&str> {
+    match answer {
+        Err(FunctionFailure::Unreachable(why)) if !why.starts_with(BROKE) => Some(why),
+        _ => None,
     }
 }
 

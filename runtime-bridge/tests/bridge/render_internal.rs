@@ -8,7 +8,10 @@ use function_proto::{
 };
 use prost::Message;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{TcpListener, TcpStream},
+};
 
 use crate::{
     compositions::{Function, composition, order},
@@ -163,6 +166,48 @@ async fn a_function_that_cannot_be_called_is_an_error_without_output() {
     assert!(why.contains("Function \"f\":"), "{why}");
 }
 
+/// `internal render` with a function at a port whose connections are all treated alike.
+async fn with_server(connected: impl AsyncFn(TcpStream)) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let function = FunctionInput {
+        name: "f".to_owned(),
+        address: listener.local_addr().unwrap().to_string(),
+    };
+    let request = request(Input::Composite(input(vec![function])));
+    let failing = fails(&request, &["--timeout", "2s"]);
+    tokio::pin!(failing);
+    loop {
+        let (connection, _) = tokio::select! {
+            accepted = listener.accept() => accepted.unwrap(),
+            why = &mut failing => return why,
+        };
+        tokio::select! {
+            () = connected(connection) => {}
+            why = &mut failing => return why,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_is_named() {
+    let why = with_server(async |_open| std::future::pending::<()>().await).await;
+    let expected = "not rendered within 2 s: step \"compose\" was calling function \"f\"";
+    assert!(why.contains(expected) && why.contains("--timeout"), "{why}");
+}
+
+#[tokio::test]
+async fn a_function_whose_connection_breaks_is_not_called_again() {
+    let why = with_server(async |mut connection| {
+        // An empty frame of settings, as a server begins.
+        let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+        connection.write_all(&settings).await.unwrap();
+        let _ = connection.read(&mut [0; 256]).await.unwrap();
+    })
+    .await;
+    assert!(why.contains("cannot reach it: the connection broke"), "{why}");
+    assert!(!why.contains("waiting for function"), "{why}");
+}
+
 #[tokio::test]
 async fn a_function_may_listen_on_a_socket() {
     let function = Function::start();
@@ -215,7 +260,9 @@ async fn the_command_is_hidden_and_explained() {
     assert!(!help.stdout.contains("internal"), "{}", help.stdout);
     let help = run(&["internal", "render", "--help"]).await;
     assert!(
-        help.stdout.contains("RenderRequest") && help.stdout.contains("Exit codes"),
+        ["RenderRequest", "Exit codes", "Standard input is read before"]
+            .iter()
+            .all(|part| help.stdout.contains(part)),
         "{}",
         help.stdout
     );

@@ -38,7 +38,7 @@ pub enum InternalCommand {
 /// How long it may take.
 #[derive(Debug, Args)]
 pub struct InternalRenderArgs {
-    /// For how long all functions together may take.
+    /// For how long all functions together may take. Standard input is read before that begins, for as long as it takes.
     #[arg(
         long,
         value_name = "DURATION",
