@@ -8,7 +8,6 @@ mod soak;
 mod subject;
 mod test_object;
 mod upstream;
-mod usage_removed;
 
 use std::{
     fs,
