@@ -82,7 +82,9 @@ async fn of_guard(subject: &Subject, rows: &GuardRows, notes: &mut Notes<'_>) {
     notes.note_all(rows.free, deletes(subject, FREE, false).await);
     let begun = Instant::now();
     futures::stream::iter(0..REFUSALS)
-        .for_each_concurrent(AT_ONCE, async |_| drop(delete(subject, USED, true).await))
+        .for_each_concurrent(AT_ONCE, async |_| {
+            delete(subject, USED, true).await;
+        })
         .await;
     notes.note(rows.rate, f64_of(REFUSALS) / begun.elapsed().as_secs_f64());
     usage(subject).delete().await;
