@@ -113,13 +113,19 @@ impl ConfigResolver {
     }
 
     /// Reads and checks a config, unless it is as it was, and reports what came of it.
-    async fn resolved(&self, slot: &Slot, config: Arc<Object>) -> Result<Arc<Config>, ConfigError> {
+    async fn resolved(&self, slot: &Slot, mut config: Arc<Object>) -> Result<Arc<Config>, ConfigError> {
         if let Some(known) = self.still_known(slot, &config)
             && !self.is_report_due(slot)
         {
             return Ok(known);
         }
         let mut turn = slot.reads.queue().await;
+        // Who had the turn before may have reported something: a report over what was stored before that would find nothing to say.
+        if let Lookup::Live(Some(newer)) = self.options.objects.get(&config.key()).await
+            && (newer.uid(), newer.generation()) == (config.uid(), config.generation())
+        {
+            config = newer;
+        }
         let resolved = if let Some(known) = self.still_known(slot, &config) {
             Ok(known)
         } else if let Some(unread) = turn.failed_meanwhile().filter(|unread| unread.is_of(&config)) {

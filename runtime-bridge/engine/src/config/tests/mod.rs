@@ -341,6 +341,39 @@ async fn many_who_ask_at_once_cause_one_read_and_one_check() {
     assert_eq!(shared.counts(), (1, 1));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_secret_that_comes_while_its_absence_is_reported_is_reported_too() {
+    let shared = Shared::default();
+    shared.config(None, 1, &with_secret(None));
+    shared.secret(1, &[("token", "canary")]);
+    let resolver = shared.resolver(false);
+    let object = cluster_wide();
+    resolver.config_of(&object).await.unwrap();
+    shared.fixture().secrets.clear();
+    shared.fixture().slow = Duration::from_secs(1);
+    let half = Duration::from_millis(500);
+    let finds_nothing = resolver.config_of(&object);
+    // It knows the config as it was before the absence was reported.
+    let finds_it = async {
+        tokio::time::sleep(half).await;
+        resolver.config_of(&object).await
+    };
+    let comes = async {
+        tokio::time::sleep(3 * half).await;
+        shared.secret(2, &[("token", "canary")]);
+    };
+    let (absent, found, ()) = tokio::join!(finds_nothing, finds_it, comes);
+    assert_eq!(absent.unwrap_err().reason().as_str(), "SecretNotFound");
+    found.unwrap();
+    let reported: Vec<_> = shared
+        .fixture()
+        .reported
+        .iter()
+        .map(|one| one["status"].clone())
+        .collect();
+    assert_eq!(reported, ["True", "False", "True"]);
+}
+
 #[tokio::test]
 async fn what_became_of_a_config_is_its_condition_written_once_per_change() {
     let shared = Shared::default();
