@@ -255,8 +255,9 @@ impl Run {
 
     async fn rest(&self) {
         let environment = &self.environment;
-        // Events come behind, and the last status after what it reports.
-        tokio::time::sleep(Duration::from_mins(2)).await;
+        // Events come behind, and the last status after what it reports. A leader that has just begun keeps references for two minutes, as a former one
+        // may still create what they name.
+        tokio::time::sleep(Duration::from_mins(4)).await;
         let commits = environment.kube.state().history.len();
         let asked = environment.writes_asked.load(Ordering::Relaxed);
         tokio::time::sleep(AT_REST).await;
