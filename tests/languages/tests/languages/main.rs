@@ -8,6 +8,7 @@ mod soak;
 mod subject;
 mod test_object;
 mod upstream;
+mod usage_removed;
 
 use std::{
     fs,
