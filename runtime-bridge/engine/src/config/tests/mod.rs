@@ -1,3 +1,4 @@
+mod concurrent;
 mod fixture;
 mod rejected;
 
@@ -9,7 +10,6 @@ use std::{
 
 use bridge_core::external::{Config, Secrets};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use self::fixture::{PLUGIN, Shared, bucket, cluster_wide, object};
 use super::{
@@ -328,53 +328,6 @@ async fn each_thing_that_can_be_missing_has_its_reason() {
 }
 
 #[tokio::test]
-async fn many_who_ask_at_once_cause_one_read_and_one_check() {
-    let shared = Shared::default();
-    shared.config(None, 1, &with_secret(None));
-    shared.secret(1, &[("token", "canary")]);
-    let resolver = shared.resolver(false);
-    let object = cluster_wide();
-    let asked = (0..100).map(|_| resolver.config_of(&object));
-    for answer in futures::future::join_all(asked).await {
-        answer.unwrap();
-    }
-    assert_eq!(shared.counts(), (1, 1));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_secret_that_comes_while_its_absence_is_reported_is_reported_too() {
-    let shared = Shared::default();
-    shared.config(None, 1, &with_secret(None));
-    shared.secret(1, &[("token", "canary")]);
-    let resolver = shared.resolver(false);
-    let object = cluster_wide();
-    resolver.config_of(&object).await.unwrap();
-    shared.fixture().secrets.clear();
-    shared.fixture().slow = Duration::from_secs(1);
-    let half = Duration::from_millis(500);
-    let finds_nothing = resolver.config_of(&object);
-    // It knows the config as it was before the absence was reported.
-    let finds_it = async {
-        tokio::time::sleep(half).await;
-        resolver.config_of(&object).await
-    };
-    let comes = async {
-        tokio::time::sleep(3 * half).await;
-        shared.secret(2, &[("token", "canary")]);
-    };
-    let (absent, found, ()) = tokio::join!(finds_nothing, finds_it, comes);
-    assert_eq!(absent.unwrap_err().reason().as_str(), "SecretNotFound");
-    found.unwrap();
-    let reported: Vec<_> = shared
-        .fixture()
-        .reported
-        .iter()
-        .map(|one| one["status"].clone())
-        .collect();
-    assert_eq!(reported, ["True", "False", "True"]);
-}
-
-#[tokio::test]
 async fn what_became_of_a_config_is_its_condition_written_once_per_change() {
     let shared = Shared::default();
     shared.config(None, 1, &with_secret(None));
@@ -432,39 +385,6 @@ async fn a_condition_that_was_not_written_is_written_later() {
     );
     shared.wait(1);
     assert_eq!(reported().await, 3, "the version that stands is in by then");
-}
-
-#[tokio::test(start_paused = true)]
-async fn many_who_ask_for_what_cannot_be_read_do_not_wait_for_each_other() {
-    let shared = Shared::default();
-    shared.config(None, 1, &with_secret(None));
-    shared.fixture().slow = Duration::from_secs(10);
-    let resolver = shared.resolver(false);
-    let (object, begun) = (cluster_wide(), Instant::now());
-    let asked = (0..100).map(|_| resolver.config_of(&object));
-    for answer in futures::future::join_all(asked).await {
-        assert_eq!(answer.unwrap_err().reason().as_str(), "SecretNotFound");
-    }
-    assert_eq!((shared.counts().0, begun.elapsed().as_secs()), (2, 20));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_failure_of_another_generation_is_not_shared() {
-    let shared = Shared::default();
-    shared.config(None, 1, &with_secret(None));
-    shared.fixture().slow = Duration::from_secs(10);
-    let resolver = shared.resolver(false);
-    let object = cluster_wide();
-    let (former, next) = (resolver.config_of(&object), resolver.config_of(&object));
-    let mended = async {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        shared.config(None, 2, &json!({}));
-        resolver.config_of(&object).await
-    };
-    let (former, next, mended) = tokio::join!(former, next, mended);
-    assert_eq!(former.unwrap_err().reason().as_str(), "SecretNotFound");
-    assert_eq!(next.unwrap_err().reason().as_str(), "SecretNotFound");
-    assert_eq!(mended.unwrap().identity, "account");
 }
 
 #[tokio::test(start_paused = true)]
