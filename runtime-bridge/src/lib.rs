@@ -59,7 +59,7 @@ pub fn main() -> ExitCode {
 
 async fn run(command: Command) -> Result<ExitCode, Box<dyn Error>> {
     match command {
-        Command::Serve(args) => serve::run(*args).await?,
+        Command::Serve(args) => Box::pin(serve::run(*args)).await?,
         Command::Crds(args) => crds::run(args).await?,
         Command::Rbac(args) => rbac::run(&args)?,
         Command::FunctionCerts(args) => function_certs::run(&args)?,

@@ -86,11 +86,7 @@ impl Clients {
                     reason: error_chain(&e),
                 })?
                 .build();
-            Ok(ApiClient {
-                kube,
-                metrics: Arc::clone(metrics),
-                deadline: DEADLINE,
-            })
+            Ok(ApiClient::new(kube, Arc::clone(metrics), DEADLINE))
         };
         let (watch, write) = (client()?, client()?);
         let version: Version = write

@@ -1,6 +1,7 @@
 //! The way to the API server: one client for watches, one for everything else. No retries, a deadline on every call.
 
 mod connect;
+mod deadlines;
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,13 +17,17 @@ use tokio_util::{
 };
 
 pub use self::connect::{Clients, ConnectError, ConnectOptions};
+use self::deadlines::Deadlines;
 use crate::{
     api_error::ApiError,
     metrics::{Metrics, RequestLabels},
 };
 
-/// Every call but a watch ends by then.
+/// Every call but a watch ends by then, unless the same one had no answer before.
 pub const DEADLINE: Duration = Duration::from_secs(10);
+
+/// The API server itself gives up after this: its `--request-timeout`, unless told otherwise.
+const LONGEST_DEADLINE: Duration = Duration::from_mins(1);
 
 /// No answer is larger: a plain list of a hundred thousand objects.
 const LARGEST_ANSWER: usize = 1 << 30;
@@ -34,23 +39,32 @@ pub struct ApiClient {
     kube: kube::Client,
     metrics: Arc<Metrics>,
     deadline: Duration,
+    /// What a deadline grows to where it is missed.
+    longest: Duration,
+    missed: Arc<Deadlines>,
 }
 
 impl ApiClient {
-    /// Over any transport: for tests and simulation.
+    /// Over any transport: for tests and simulation. The deadline is doubled for a request that missed it, up to a minute.
     pub fn new(kube: kube::Client, metrics: Arc<Metrics>, deadline: Duration) -> Self {
         Self {
             kube,
             metrics,
             deadline,
+            longest: deadline.max(LONGEST_DEADLINE),
+            missed: Arc::default(),
         }
     }
 
-    /// The same with another deadline for its calls.
+    /// The same with another deadline for its calls, which does not grow.
     #[must_use]
-    pub fn with_deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
-        self
+    pub fn with_deadline(self, deadline: Duration) -> Self {
+        Self {
+            deadline,
+            longest: deadline,
+            missed: Arc::default(),
+            ..self
+        }
     }
 
     /// One request, one answer, read as JSON. `verb` and `resource` are for the metrics.
@@ -72,16 +86,19 @@ impl ApiClient {
         resource: &str,
         request: Request<Vec<u8>>,
     ) -> Result<String, ApiError> {
+        let what = format!("{} {}", request.method(), request.uri().path());
+        let deadline = self.missed.of(&what, self.deadline);
         let exchange = async {
             let response = self.send(verb, resource, request).await?;
             read(response.into_body()).await
         };
-        let body = tokio::time::timeout(self.deadline, exchange)
-            .await
-            .map_err(|_elapsed| {
-                self.count(verb, resource, "none");
-                ApiError::Timeout(self.deadline)
-            })??;
+        let Ok(answered) = tokio::time::timeout(deadline, exchange).await else {
+            self.count(verb, resource, "none");
+            self.missed.missed(&what, deadline, self.longest);
+            return Err(ApiError::Timeout(deadline));
+        };
+        self.missed.answered(&what);
+        let body = answered?;
         String::from_utf8(body).map_err(|e| ApiError::Unusable(e.to_string()))
     }
 

@@ -10,6 +10,7 @@ use tokio::{
     task::JoinSet,
 };
 
+use http::Method;
 use kube::Config;
 
 use super::{connect::get, *};
@@ -165,4 +166,55 @@ async fn an_unreachable_server_means_no_effect() {
         }
         other => panic!("{:?}", other.map(|clients| clients.version)),
     }
+}
+
+/// An API server that needs this long for each write, and forgets one that is given up.
+fn slow_server(takes: Duration) -> ApiClient {
+    let service = tower::service_fn(move |request: Request<Body>| async move {
+        if request.method() != Method::GET {
+            tokio::time::sleep(takes).await;
+        }
+        Ok::<_, std::io::Error>(Response::new(Body::from(b"{}".to_vec())))
+    });
+    let kube = kube::Client::new(service, "default");
+    ApiClient::new(kube, Arc::new(Metrics::new()), DEADLINE)
+}
+
+async fn write(client: &ApiClient, path: &'static str) -> Result<(), ApiError> {
+    let mut request = get(path);
+    *request.method_mut() = Method::PUT;
+    client.call_text("update", "plants", request).await.map(drop)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_takes_longer_than_its_deadline_has_twice_as_long_the_next_time() {
+    let slow = slow_server(Duration::from_secs(35));
+    let none_within = |seconds| Err(ApiError::Timeout(Duration::from_secs(seconds)));
+    assert_eq!(write(&slow, "/plants/a").await, none_within(10));
+    assert_eq!(write(&slow, "/plants/a").await, none_within(20));
+    // The object is read between its writes, which takes no time.
+    let read = slow.call_text("get", "plants", get("/plants/a")).await;
+    assert_eq!(read.as_deref(), Ok("{}"));
+    // Each path by itself: what one object needs takes no other's time.
+    assert_eq!(write(&slow, "/plants/b").await, none_within(10));
+    assert_eq!(write(&slow, "/plants/a").await, Ok(()));
+    // An answer came: the next silence is noticed as early as the first.
+    assert_eq!(write(&slow, "/plants/a").await, none_within(10));
+    // Who has a deadline of its own, like the lease, keeps it.
+    let strict = slow.with_deadline(Duration::from_secs(5));
+    assert_eq!(write(&strict, "/plants/a").await, none_within(5));
+    assert_eq!(write(&strict, "/plants/a").await, none_within(5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_deadline_is_longer_than_that_of_the_api_server() {
+    let slow = slow_server(Duration::from_hours(1));
+    let mut deadlines = Vec::new();
+    for _ in 0..5 {
+        let Err(ApiError::Timeout(deadline)) = write(&slow, "/plants/a").await else {
+            panic!("an answer");
+        };
+        deadlines.push(deadline.as_secs());
+    }
+    assert_eq!(deadlines, [10, 20, 40, 60, 60]);
 }
