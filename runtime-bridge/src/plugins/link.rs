@@ -42,11 +42,20 @@ pub struct PluginLink {
 type Names = Arc<Mutex<BTreeMap<String, String>>>;
 
 impl PluginLink {
-    /// To one that is connected.
-    pub fn connected(connected: Connected) -> Self {
+    /// To one that is connected as soon as this ends: for simulation.
+    pub fn connecting(
+        endpoint: &str,
+        connected: impl Future<Output = Connected> + Send + 'static,
+        stop: CancellationToken,
+    ) -> Self {
+        let (standings, standing) = watch::channel(Standing::Asked);
+        tokio::spawn(stop.run_until_cancelled_owned(async move {
+            let connected = connected.await;
+            standings.send_replace(Standing::Connected(Box::new(connected)));
+        }));
         Self {
-            endpoint: connected.endpoint.to_string(),
-            standing: watch::channel(Standing::Connected(Box::new(connected))).1,
+            endpoint: endpoint.to_owned(),
+            standing,
             groups: Arc::default(),
         }
     }
@@ -175,17 +184,19 @@ fn claim(names: &Names, connected: &Connected) -> Result<(), PluginsError> {
     }
 }
 
-/// Waits until all are connected, or one is and the others had their time. An error if none is until then, or none ever can be as they are.
-pub async fn any_connected(links: &[PluginLink], until: Instant) -> Result<(), PluginsError> {
+/// Waits until all are connected, or one is and the others had their time. An error if none ever can be as they are, or, where `until` is given, none is
+/// until then. Without it something else is served, which waits for no plugin for long.
+pub async fn any_connected(links: &[PluginLink], until: Option<Instant>) -> Result<(), PluginsError> {
     if links.is_empty() {
         return Ok(());
     }
+    let end = until.unwrap_or_else(|| Instant::now() + STRAGGLERS);
     let all_judged = futures::future::join_all(links.iter().cloned().map(PluginLink::until_judged));
     tokio::select! {
         biased;
         _ = all_judged => {}
         () = first_connected(links) => {}
-        () = sleep_until(until) => {}
+        () = sleep_until(end) => {}
     }
     if let Some(error) = hopeless(links) {
         return Err(error);
@@ -199,7 +210,7 @@ pub async fn any_connected(links: &[PluginLink], until: Instant) -> Result<(), P
         biased;
         _ = all => Ok(()),
         () = one_and_a_while => Ok(()),
-        () = sleep_until(until) => failed(links),
+        () = sleep_until(end) => until.map_or(Ok(()), |_| failed(links)),
     }
 }
 

@@ -254,7 +254,8 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     let links = args.plugins.links(&calls, &background);
     bridge.set_plugins(links.clone());
     let connecting = async {
-        let plugins = async { Ok::<_, ServeError>(any_connected(&links, until).await?) };
+        let is_needed = !args.compositions.compositions;
+        let plugins = async { Ok::<_, ServeError>(any_connected(&links, is_needed.then_some(until)).await?) };
         let cluster = async {
             let clients = args.cluster.connect(&metrics, until).await?;
             let identity = Identity::read(&clients, &args.cluster.own_namespace(), until).await?;

@@ -30,6 +30,8 @@ pub struct Processes {
     bridge: Option<Process>,
     standby: Option<(Process, String)>,
     function: Option<Process>,
+    /// Address of the fake cloud, and the kind of it that the plugin serves.
+    cloud: Option<(String, String)>,
     plugin: Option<Process>,
     program: PathBuf,
     admin: String,
@@ -56,6 +58,7 @@ impl Processes {
             bridge: None,
             standby: None,
             function: None,
+            cloud: None,
             plugin: None,
             program: built("halting-bridge")?,
             admin: free_address()?,
@@ -86,20 +89,42 @@ impl Processes {
         Ok(())
     }
 
-    /// A plugin that serves this kind of a fake cloud, beside the function; a bridge that is started from now on has it. Returns the cloud.
+    /// A fake cloud, and a plugin that serves this kind of it, beside the function; a bridge that is started from now on has it. Returns the cloud.
     ///
     /// # Errors
     /// It cannot be started.
-    pub async fn start_plugin(&mut self, kind: &str) -> Result<Remote, TestError> {
+    pub async fn start_cloud(&mut self, kind: &str) -> Result<Remote, TestError> {
         let url = serve_cloud().await?;
+        self.cloud = Some((url.clone(), kind.to_owned()));
+        self.start_plugin()?;
+        Ok(Remote::new(&url))
+    }
+
+    /// The plugin of the cloud, with a log of its own.
+    ///
+    /// # Errors
+    /// It cannot be started, or there is no cloud.
+    pub fn start_plugin(&mut self) -> Result<(), TestError> {
+        let Some((url, kind)) = &self.cloud else {
+            return Err(TestError::from("a plugin without a cloud"));
+        };
         let spawned = Spawn::new(built("fake-cloud-plugin")?)
-            .env("FAKE_CLOUD", &url)
+            .env("FAKE_CLOUD", url)
             .env("FAKE_CLOUD_KINDS", kind)
             .env("PROVIDER_PLUGIN_ENDPOINT", self.plugin_endpoint())
-            .log_to(self.folder().join("plugin.log"))
+            .log_to(self.folder().join(format!("plugin-{}.log", self.starts)))
             .spawn();
+        self.starts += 1;
         self.plugin = Some(spawned.map_err(TestError::from)?);
-        Ok(Remote::new(&url))
+        Ok(())
+    }
+
+    /// `kill -9` to the plugin.
+    pub async fn kill_plugin(&mut self) {
+        if let Some(plugin) = self.plugin.take() {
+            plugin.kill();
+            plugin.wait().await;
+        }
     }
 
     fn plugin_endpoint(&self) -> String {
@@ -202,7 +227,7 @@ impl Processes {
             .args(["--clock-skew", "200ms", "--max-concurrent-reconciles", "4000"])
             .args(flags)
             .args(
-                self.plugin
+                self.cloud
                     .iter()
                     .map(|_| format!("--plugin={}", self.plugin_endpoint())),
             )

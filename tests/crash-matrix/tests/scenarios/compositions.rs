@@ -66,6 +66,7 @@ impl CompositionBackend for RealProcesses {
         match process {
             Process::Bridge => self.processes.kill_bridge().await,
             Process::Function => self.processes.kill_function().await,
+            Process::Plugin => self.processes.kill_plugin().await,
         }
         Ok(Flow::Goes)
     }
@@ -74,15 +75,17 @@ impl CompositionBackend for RealProcesses {
         match process {
             Process::Bridge => self.processes.start_bridge(None).await,
             Process::Function => self.processes.start_function(),
+            Process::Plugin => self.processes.start_plugin(),
         }
         .map_err(unexpected)
     }
 }
 
 impl RealProcesses {
-    async fn start() -> Self {
-        let mut processes = Processes::start(true).await.unwrap();
-        let cloud = processes.start_plugin(PLUGIN_KIND).await.unwrap();
+    /// With the garbage collector of Kubernetes, or without.
+    async fn start(has_collector: bool) -> Self {
+        let mut processes = Processes::start(has_collector).await.unwrap();
+        let cloud = processes.start_cloud(PLUGIN_KIND).await.unwrap();
         processes.start_bridge(None).await.unwrap();
         let user = User::connect(processes.plane.kubeconfig()).await;
         let config = json!({
@@ -101,20 +104,27 @@ impl RealProcesses {
     }
 
     /// One after the other: each ends with nothing left.
-    async fn run(scenarios: Vec<CompositionScenario>) {
-        let mut real = Self::start().await;
+    async fn run(scenarios: Vec<CompositionScenario>, has_collector: bool) {
+        let mut real = Self::start(has_collector).await;
         for scenario in scenarios {
             let begun = std::time::Instant::now();
             // What one leaves behind would disturb the others.
             if let Err(unexpected) = CompositionRunner::new(&scenario).run(&mut real).await {
-                panic!("{unexpected}");
+                panic!(
+                    "{}, with a collector: {has_collector}: {unexpected}",
+                    scenario.name
+                );
             }
-            println!("{}: {:.1} s", scenario.name, begun.elapsed().as_secs_f64());
+            println!(
+                "{}, with a collector: {has_collector}: {:.1} s",
+                scenario.name,
+                begun.elapsed().as_secs_f64()
+            );
         }
     }
 }
 
-/// A bridge that replaces one waits for two minutes: each such scenario does that on a control plane of its own, beside others.
+/// What needs no collector ends without one, too. A bridge that replaces one waits for two minutes: each such scenario does that on a control plane of its own, beside others.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_scenario_of_compositions_passes_with_real_processes() {
     let replaces_the_bridge = |scenario: &CompositionScenario| {
@@ -127,10 +137,15 @@ async fn every_scenario_of_compositions_passes_with_real_processes() {
         .filter(|scenario| !scenario.virtual_only)
         .partition(replaces_the_bridge);
     assert!(slow.len() >= 4 && quick.len() >= 4, "{slow:?} {quick:?}");
-    RealProcesses::run(quick).await;
+    futures::join!(
+        RealProcesses::run(quick.clone(), true),
+        RealProcesses::run(quick, false)
+    );
+    // These take minutes: every other one is without.
     let slow = slow
         .into_iter()
-        .map(|scenario| RealProcesses::run(vec![scenario]));
+        .enumerate()
+        .map(|(at, scenario)| RealProcesses::run(vec![scenario], at % 2 == 0));
     futures::stream::iter(slow)
         .buffer_unordered(5)
         .collect::<Vec<()>>()

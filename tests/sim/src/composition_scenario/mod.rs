@@ -115,6 +115,8 @@ pub enum Process {
     Bridge,
     /// The composition function.
     Function,
+    /// The plugin of what is composed; its cloud goes on.
+    Plugin,
 }
 
 /// What comes to pass. What is left out does not matter.

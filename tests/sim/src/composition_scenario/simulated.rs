@@ -70,6 +70,10 @@ impl CompositionBackend for Simulated {
                 self.kill_function();
                 Ok(Flow::Goes)
             }
+            Process::Plugin => {
+                self.kill_plugin();
+                Ok(Flow::Goes)
+            }
         }
     }
 
@@ -77,6 +81,7 @@ impl CompositionBackend for Simulated {
         match process {
             Process::Bridge => self.start_bridge(),
             Process::Function => self.start_function(),
+            Process::Plugin => self.start_plugin(),
         }
         Ok(())
     }

@@ -149,6 +149,16 @@ impl Simulated {
         Flow::Interrupted
     }
 
+    pub(crate) fn start_plugin(&mut self) {
+        self.plugin.start();
+        self.running.plugin = true;
+    }
+
+    pub(crate) fn kill_plugin(&mut self) {
+        self.plugin.kill();
+        self.running.plugin = false;
+    }
+
     pub(crate) fn start_function(&mut self) {
         self.function.start();
         self.running.function = Some(true);
@@ -240,8 +250,7 @@ impl ScenarioBackend for Simulated {
     async fn crash(&mut self, process: Process) -> Result<Flow, Unexpected> {
         match process {
             Process::Plugin => {
-                self.plugin.kill();
-                self.running.plugin = false;
+                self.kill_plugin();
                 Ok(Flow::Goes)
             }
             Process::Bridge => Ok(self.crash_bridge()),
@@ -250,10 +259,7 @@ impl ScenarioBackend for Simulated {
 
     async fn start(&mut self, process: Process) -> Result<(), Unexpected> {
         match process {
-            Process::Plugin => {
-                self.plugin.start();
-                self.running.plugin = true;
-            }
+            Process::Plugin => self.start_plugin(),
             Process::Bridge => self.start_bridge(),
         }
         Ok(())

@@ -13,7 +13,7 @@ use bridge_engine::{
 };
 use bridge_plugin::{Endpoint, Options, Plugin};
 use runtime_bridge::{
-    plugins::{CallMetrics, Connected, PluginLink},
+    plugins::{CallMetrics, Connected, PluginLink, any_connected},
     serve::{Identity, Introspection, ProcessContext, run_engine},
 };
 use tokio::time::Instant;
@@ -65,11 +65,17 @@ async fn serve(
     environment.log.note(|| format!("bridge {number} starts"));
     let background = CancellationToken::new();
     let _ends = background.clone().drop_guard();
-    let connected = tokio::select! {
+    let until = Instant::now() + Duration::from_secs(30);
+    let function = environment.function.lock().clone();
+    let link = link(environment, host, number, process, &background)?;
+    let links = [link];
+    tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(()),
-        connected = connect(environment, host, number, process, &background) => connected?,
-    };
+        connected = any_connected(&links, function.is_none().then_some(until)) => {
+            connected.map_err(|error| error.to_string())?;
+        }
+    }
     let metrics = Arc::new(Metrics::new());
     let client = || {
         ApiClient::new(
@@ -86,7 +92,6 @@ async fn serve(
         server: "http://kube".to_owned(),
         version: "v1.36.0-fake".to_owned(),
     };
-    let until = Instant::now() + Duration::from_secs(30);
     let identity = tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(()),
@@ -96,7 +101,6 @@ async fn serve(
     let led = CancellationToken::new();
     let _leads = led.clone().drop_guard();
     let election = elector.map(|elector| tokio::spawn(elector.run(led.clone())));
-    let function = environment.function.lock().clone();
     let compositions = function.map(|function| function.compositions(process));
     let process = ProcessContext {
         behaviour: environment.behaviour.clone(),
@@ -110,7 +114,7 @@ async fn serve(
         compositions: compositions.transpose()?,
     };
     let bridge = Arc::new(Introspection::new(&metrics, &CallMetrics::new(&metrics)));
-    bridge.set_plugins(vec![PluginLink::connected(connected)]);
+    bridge.set_plugins(links.to_vec());
     bridge.set_leadership(&leadership);
     *environment.bridge.lock() = Some(Arc::clone(&bridge));
     let ended = run_engine(&process, &bridge, stop).await;
@@ -137,26 +141,31 @@ fn elect(environment: &Environment, clients: &Clients, process: &Process) -> (Op
     (Some(elector), leadership)
 }
 
-async fn connect(
+fn link(
     environment: &Environment,
     host: &Arc<PluginHost>,
     number: usize,
     process: &Process,
     background: &CancellationToken,
-) -> Result<Connected, String> {
+) -> Result<PluginLink, String> {
     let endpoint: Endpoint = "unix:///plugin.sock"
         .parse()
         .map_err(|error| format!("{error}"))?;
     let time = environment.time.clone();
     let mut options = Options::new(endpoint.clone());
     options.now = Arc::new(move || time.now());
-    let (plugin, supervision) = loop {
-        match Plugin::connect_over(host.channel(number, process), options.clone()).await {
-            Ok(connected) => break connected,
-            Err(error) if error.is_temporary() => tokio::time::sleep(Duration::from_millis(500)).await,
-            Err(error) => return Err(error.to_string()),
+    let (host, process, stop) = (Arc::clone(host), process.clone(), background.clone());
+    let address = endpoint.to_string();
+    let connecting = async move {
+        loop {
+            match Plugin::connect_over(host.channel(number, &process), options.clone()).await {
+                Ok((plugin, supervision)) => {
+                    tokio::spawn(supervision.run(stop));
+                    return Connected { endpoint, plugin };
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(500)).await,
+            }
         }
     };
-    tokio::spawn(supervision.run(background.clone()));
-    Ok(Connected { endpoint, plugin })
+    Ok(PluginLink::connecting(&address, connecting, background.clone()))
 }
