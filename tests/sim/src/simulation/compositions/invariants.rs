@@ -34,12 +34,14 @@ type Invariant = fn(&Written) -> Option<String>;
 type StateInvariant = fn(&ClusterState) -> Option<String>;
 
 /// Of each commit.
-const OF_COMMITS: [(&str, Invariant); 5] = [
+const OF_COMMITS: [(&str, Invariant); 7] = [
     ("references_come_first", references_come_first),
     ("nothing_foreign_is_deleted", nothing_foreign_is_deleted),
     ("deletions_are_guarded", deletions_are_guarded),
     ("deleting_is_seen_first", deleting_is_seen_first),
+    ("claims_say_deleting_first", claims_say_deleting_first),
     ("the_finalizer_goes_last", the_finalizer_goes_last),
+    ("a_claim_goes_last", a_claim_goes_last),
 ];
 
 /// Of the state after it.
@@ -184,6 +186,34 @@ fn deleting_is_seen_first(written: &Written) -> Option<String> {
     })
 }
 
+/// A claim says that it is being deleted before its composite resource goes.
+fn claims_say_deleting_first(written: &Written) -> Option<String> {
+    let (_, object) = deleted(written)?;
+    let uid = claim_of(object)?;
+    let mut claims = written.state.all(Kind::Purchase.plural(), GROUP);
+    let claim = claims.find(|claim| text(claim, "/metadata/uid") == uid)?;
+    let seen = condition(claim, "Ready");
+    (is_deleting(claim) && seen != ("False", "Deleting"))
+        .then(|| format!("{} was deleted while its claim says {seen:?}", about(object)))
+}
+
+/// The uid of the claim that has bound a composite resource.
+fn claim_of(composite: &Value) -> Option<&str> {
+    let uid = text(composite, "/metadata/annotations/crossbridge.dev~1claim");
+    Some(uid).filter(|uid| !uid.is_empty())
+}
+
+/// A claim goes after its composite resource.
+fn a_claim_goes_last(written: &Written) -> Option<String> {
+    let commit = written.commit;
+    if commit.happened != EventKind::Deleted || commit.resource.0 != Kind::Purchase.plural() {
+        return None;
+    }
+    let uid = text(&commit.new, "/metadata/uid");
+    let left = state::composites(written.state).find(|composite| claim_of(composite) == Some(uid));
+    left.map(|left| format!("{} is gone, and {} is left", about(&commit.new), about(left)))
+}
+
 /// A composite resource goes after all that it composed.
 fn the_finalizer_goes_last(written: &Written) -> Option<String> {
     let commit = written.commit;
@@ -220,7 +250,7 @@ fn one_composite_per_claim(state: &ClusterState) -> Option<String> {
     let mut seen = BTreeMap::new();
     state::composites(state).find_map(|composite| {
         let claim = text(composite, "/spec/claimRef/name");
-        let noted = text(composite, "/metadata/annotations/crossbridge.dev~1claim");
+        let noted = claim_of(composite);
         if claim.is_empty() || is_deleting(composite) {
             return None;
         }

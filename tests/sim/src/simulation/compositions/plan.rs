@@ -37,6 +37,8 @@ pub(super) enum Step {
 pub(super) enum Propagation {
     Background,
     Foreground,
+    /// What it composed stays.
+    Orphan,
 }
 
 /// What is going to happen.
@@ -88,6 +90,14 @@ impl Plan {
         for _ in 0..2 + chance.below(10) {
             if let Some(step) = Self::step(&chance, count) {
                 steps.push((chance.millis(length), step));
+            }
+        }
+        let orphans = Chance::new(seed, 11);
+        for (_, step) in &mut steps {
+            if let Step::Delete(_, propagation) = step
+                && orphans.happens(0.15)
+            {
+                *propagation = Propagation::Orphan;
             }
         }
         steps.sort_by_key(|(at, _)| *at);
