@@ -39,6 +39,12 @@ pub static CALLS: Row = Row::one("calls of the function, created to Ready", "per
 
 /// By the controller and the garbage collector, without events: of the claim, its XR and what that composes.
 pub static CLAIM_CREATE_WRITES: Row = Row::one("writes, created to Ready", "per claim", KNOWN);
+/// Those of the claim itself: it, and the creation of its XR.
+pub static CLAIM_OWN_WRITES: Row = Row::one(
+    "writes of the claim's own, created to Ready",
+    "per claim",
+    &whole(Goal::AtMost(3.0)),
+);
 /// The same from the deletion until all that it made is absent.
 pub static CLAIM_DELETE_WRITES: Row = Row::one("writes, deletion", "per claim", KNOWN);
 /// Created to Ready and deleted.
@@ -90,7 +96,7 @@ pub static DELETING: Row = Row {
 };
 /// From the deletion of the definition until its CRD is absent.
 pub static DRAIN: Row = Row::one(
-    "definition deleted: drain",
+    "definition deleted, XRs in 20 namespaces: drain",
     "XRs per s",
     &whole(Goal::AtLeast(40.0)),
 );
@@ -138,6 +144,19 @@ pub static EDIT: Row = Row::one("composition edited, until the last XR has it", 
 /// One of ten objects changes, which POST has made.
 pub static EDIT_WRITES: Row = Row::one("writes, composition edited", "per XR", KNOWN);
 
+/// From the edit after which it is not desired until it is absent, while what uses lives.
+pub static DECOMPOSED: Row = Row {
+    what: "usage composed no more, until it is gone",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::AtMost(2000.0)),
+};
+/// From the end of an object until the end of the one that it used: usage, label and object.
+pub static STEP: Row = Row {
+    what: "deletion, from one object to the next",
+    unit: "ms",
+    lines: &halves(Goal::AtMost(200.0), Goal::AtMost(5000.0)),
+};
+
 /// Of each XR whose deletion is held up, until it is let go, without that of the user.
 pub static BLOCKED_WRITES: Row = Row::one("writes, deletion held up", "per XR", &whole(Goal::AtMost(3.0)));
 /// Of the controller, once all have said what holds them up.
@@ -156,6 +175,18 @@ pub static BLOCKED_MEMORY: Row = Row::one(
 /// A dry-run deletion of what is in use, until it is refused.
 pub static POLICY_REFUSAL: Row = Row {
     what: "policy: deletion refused",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::None),
+};
+/// The same while the bridge is dead.
+pub static POLICY_GONE: Row = Row {
+    what: "policy, no bridge: deletion refused",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::None),
+};
+/// A dry-run deletion where nothing refuses any.
+pub static UNGUARDED: Row = Row {
+    what: "no guard: deletion",
     unit: "ms",
     lines: &halves(Goal::None, Goal::None),
 };

@@ -8,18 +8,22 @@ use bridge_bench::{
     report::{Notes, Report},
 };
 use bridge_e2e::{condition, eventually};
-use kube::api::DeleteParams;
+use kube::{
+    Api,
+    api::{DeleteParams, DynamicObject, ListParams},
+};
 use serde_json::json;
 
 use super::{
     definitions::create as create_one,
     lives::f64_of,
-    manifests::{GROUP, PROTECTION, SINGLE, object},
+    manifests::{GROUP, PROTECTION, SINGLE, cluster_wide, object},
     subject::Subject,
 };
-use crate::user::{create, names};
+use crate::user::names;
 
 const USAGES: usize = 10;
+const NAMESPACES: usize = 20;
 
 pub(crate) async fn measure(subject: &Subject, objects: usize, report: &mut Report) {
     let mut notes = report.of(subject.side, "usages", None);
@@ -90,11 +94,34 @@ async fn usages(subject: &Subject, notes: &mut Notes<'_>) {
     }
 }
 
-/// From the deletion of the definition until its CRD is absent.
+/// From the deletion of the definition until its CRD is absent, of XRs in many namespaces.
 async fn drain(subject: &Subject, objects: usize, notes: &mut Notes<'_>) {
-    let board = subject.board(&SINGLE);
-    let all = names("single", objects);
-    create(&board, &all, |name| SINGLE.manifest(name)).await;
+    let client = &subject.cluster.client;
+    let all: Api<DynamicObject> = Api::all_with(client.clone(), &SINGLE.of_users());
+    let spaces = names("space", NAMESPACES);
+    for name in &spaces {
+        create_one(
+            &cluster_wide(client, "", "v1", "Namespace", "namespaces"),
+            object(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})),
+        )
+        .await;
+    }
+    for (number, name) in names("single", objects).iter().enumerate() {
+        let mut single = SINGLE.manifest(name);
+        let space = &spaces[number % NAMESPACES];
+        single.metadata.namespace = Some(space.clone());
+        let api = Api::namespaced_with(client.clone(), space, &SINGLE.of_users());
+        create_one(&api, single).await;
+    }
+    eventually("all are Ready", async || {
+        let listed = all.list(&ListParams::default()).await.expect("a list");
+        let ready = listed
+            .items
+            .iter()
+            .filter(|xr| condition(&xr.data, "Ready")["status"] == "True");
+        ready.count() == objects
+    })
+    .await;
     subject.usage_when_quiet().await;
     let name = format!("{}.{GROUP}", SINGLE.plural);
     let begun = Instant::now();

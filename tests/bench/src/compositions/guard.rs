@@ -7,15 +7,15 @@ use bridge_bench::{
     report::{Notes, Report},
     rows::Row,
 };
-use bridge_e2e::{Handle, condition};
+use bridge_e2e::{Handle, condition, eventually};
 use futures::StreamExt;
-use kube::api::DeleteParams;
+use kube::api::{DeleteParams, ListParams};
 use serde_json::json;
 
 use super::{
     definitions::create as create_one,
     lives::f64_of,
-    manifests::{GROUP, PROTECTION, object},
+    manifests::{GROUP, PROTECTION, cluster_wide, object},
     subject::{Guard, Subject},
 };
 
@@ -55,19 +55,17 @@ pub(crate) async fn measure(subject: &mut Subject, report: &mut Report) {
     };
     let mut notes = report.of(subject.side, "guard of usages", None);
     of_guard(subject, &policy, &mut notes).await;
-    subject.stop_controller().await;
+    refused_without_bridge(subject, &rows::POLICY_GONE, &mut notes).await;
+    unguard(subject).await;
+    notes.note_all(&rows::UNGUARDED, deletes(subject, FREE, false).await);
     subject.guard = Guard::Webhook;
     subject.start_controller();
+    end_usage(subject).await;
     of_guard(subject, &webhook, &mut notes).await;
-    usage(subject).create(manifest()).await;
-    usage(subject).until("to be Ready", is_ready).await;
-    subject.kill_controller().await;
-    notes.note_all(&rows::WEBHOOK_GONE, deletes(subject, USED, true).await);
+    refused_without_bridge(subject, &rows::WEBHOOK_GONE, &mut notes).await;
     subject.guard = Guard::Policy;
     subject.start_controller();
-    usage(subject).until("to be Ready", is_ready).await;
-    usage(subject).delete().await;
-    usage(subject).until_deleted().await;
+    end_usage(subject).await;
     for name in [USED, FREE] {
         let gone = subject.parts().delete(name, &DeleteParams::default()).await;
         gone.unwrap_or_else(|error| panic!("cannot delete {name}: {error}"));
@@ -87,8 +85,52 @@ async fn of_guard(subject: &Subject, rows: &GuardRows, notes: &mut Notes<'_>) {
         })
         .await;
     notes.note(rows.rate, f64_of(REFUSALS) / begun.elapsed().as_secs_f64());
+    end_usage(subject).await;
+}
+
+async fn end_usage(subject: &Subject) {
+    usage(subject).until("to be Ready", is_ready).await;
     usage(subject).delete().await;
     usage(subject).until_deleted().await;
+}
+
+/// Takes the policy of a bridge that is dead out of force.
+async fn unguard(subject: &Subject) {
+    let (group, kind) = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding");
+    let plural = "validatingadmissionpolicybindings";
+    let bindings = cluster_wide(&subject.cluster.client, group, "v1", kind, plural);
+    let listed = bindings
+        .list_metadata(&ListParams::default())
+        .await
+        .expect("a list");
+    for name in listed
+        .items
+        .into_iter()
+        .filter_map(|binding| binding.metadata.name)
+    {
+        let deleted = bindings.delete(&name, &DeleteParams::default()).await;
+        deleted.unwrap_or_else(|error| panic!("cannot delete {name}: {error}"));
+    }
+    // The API server takes note of it a moment later.
+    eventually("nothing is refused", async || {
+        subject.parts().delete(USED, &dry_run()).await.is_ok()
+    })
+    .await;
+}
+
+fn dry_run() -> DeleteParams {
+    DeleteParams {
+        dry_run: true,
+        ..DeleteParams::default()
+    }
+}
+
+/// The bridge is dead afterwards.
+async fn refused_without_bridge(subject: &mut Subject, row: &'static Row, notes: &mut Notes<'_>) {
+    usage(subject).create(manifest()).await;
+    usage(subject).until("to be Ready", is_ready).await;
+    subject.kill_controller().await;
+    notes.note_all(row, deletes(subject, USED, true).await);
 }
 
 fn usage(subject: &Subject) -> Handle {
@@ -121,12 +163,8 @@ async fn deletes(subject: &Subject, name: &str, is_refused: bool) -> Vec<f64> {
 }
 
 async fn delete(subject: &Subject, name: &str, is_refused: bool) -> Duration {
-    let dry = DeleteParams {
-        dry_run: true,
-        ..DeleteParams::default()
-    };
     let begun = Instant::now();
-    let deleted = subject.parts().delete(name, &dry).await;
+    let deleted = subject.parts().delete(name, &dry_run()).await;
     let took = begun.elapsed();
     assert_eq!(deleted.is_err(), is_refused, "{name}: {deleted:?}");
     took

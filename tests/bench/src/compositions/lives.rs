@@ -101,6 +101,11 @@ async fn claims(subject: &Subject, count: usize, notes: &mut Notes<'_>) {
         &rows::CLAIM_CREATE_WRITES,
         per(life.created.writes_since(&life.before), count) - 1.0,
     );
+    let own = life.created.requests_since(&life.before);
+    let own = own.iter().filter(|(request, _)| is_of_claim(request));
+    let own: u64 = own.map(|(_, count)| count).sum();
+    let own = f64::from(u32::try_from(own).unwrap_or(u32::MAX));
+    notes.note(&rows::CLAIM_OWN_WRITES, per(own, count) - 1.0);
     notes.note(
         &rows::CLAIM_DELETE_WRITES,
         per(life.deleted.writes_since(&life.deleting), count) - 1.0,
@@ -108,6 +113,16 @@ async fn claims(subject: &Subject, count: usize, notes: &mut Notes<'_>) {
     let api_server =
         subject.api_server(&life.before, &life.created) + subject.api_server(&life.deleting, &life.deleted);
     notes.note(&rows::CLAIM_API_SERVER, per(api_server * 1000.0, count));
+}
+
+/// A write of a claim, or by its controller of its composite resource: ours creates that, the peer applies it.
+fn is_of_claim(request: &str) -> bool {
+    let Some((verb, of)) = request.split_once(' ') else {
+        return false;
+    };
+    let is_write = !["GET", "LIST", "WATCH"].contains(&verb);
+    let is_claim = of.starts_with("purchases");
+    is_write && (is_claim || (of == "xpurchases" && ["POST", "APPLY"].contains(&verb)))
 }
 
 async fn live(subject: &Subject, board: &Board, composite: &Composite, count: usize) -> Life {

@@ -26,6 +26,8 @@ pub(crate) struct Composite {
     pub(crate) ttl_seconds: Option<u64>,
     /// Kind and plural of its claims; without them it is namespaced.
     pub(crate) claim: Option<(&'static str, &'static str)>,
+    /// Each of the objects is used by the next one, unless the composite resource is of size 2.
+    pub(crate) is_chain: bool,
 }
 
 /// Of 4 objects.
@@ -35,6 +37,7 @@ pub(crate) const ORDER: Composite = Composite {
     composed: 4,
     ttl_seconds: None,
     claim: None,
+    is_chain: false,
 };
 /// Of 4 objects, by a claim.
 pub(crate) const PURCHASE: Composite = Composite {
@@ -43,6 +46,7 @@ pub(crate) const PURCHASE: Composite = Composite {
     composed: 4,
     ttl_seconds: None,
     claim: Some(("Purchase", "purchases")),
+    is_chain: false,
 };
 /// Of 10 objects.
 pub(crate) const BATCH: Composite = Composite {
@@ -51,6 +55,7 @@ pub(crate) const BATCH: Composite = Composite {
     composed: 10,
     ttl_seconds: None,
     claim: None,
+    is_chain: false,
 };
 /// Of 10 objects, run again each minute.
 pub(crate) const TIMED: Composite = Composite {
@@ -59,6 +64,7 @@ pub(crate) const TIMED: Composite = Composite {
     composed: 10,
     ttl_seconds: Some(60),
     claim: None,
+    is_chain: false,
 };
 /// Of 1 object.
 pub(crate) const SINGLE: Composite = Composite {
@@ -67,10 +73,21 @@ pub(crate) const SINGLE: Composite = Composite {
     composed: 1,
     ttl_seconds: None,
     claim: None,
+    is_chain: false,
+};
+
+/// Of 4 objects that use each other.
+pub(crate) const CHAIN: Composite = Composite {
+    kind: "Chain",
+    plural: "chains",
+    composed: 4,
+    ttl_seconds: None,
+    claim: None,
+    is_chain: true,
 };
 
 /// Those that both sides serve, and those of ours alone.
-pub(crate) const ALL: [Composite; 5] = [ORDER, PURCHASE, BATCH, TIMED, SINGLE];
+pub(crate) const ALL: [Composite; 6] = [ORDER, PURCHASE, BATCH, TIMED, SINGLE, CHAIN];
 
 impl Composite {
     /// Of what users create: the claims, where there are any.
@@ -111,7 +128,7 @@ impl Composite {
     /// The pipeline of its composition: one step. `edition` is in the first of the composed objects; the last is not desired by an XR of size 2.
     /// Each is ready as soon as it is observed.
     pub(crate) fn pipeline(&self, edition: u32) -> Value {
-        let resources: serde_json::Map<String, Value> = (0..self.composed)
+        let mut resources: serde_json::Map<String, Value> = (0..self.composed)
             .map(|number| {
                 let name = format!("part-{number}");
                 let mut object = json!({
@@ -124,8 +141,11 @@ impl Composite {
                 if self.claim.is_some() {
                     object["metadata"]["namespace"] = "default".into();
                 }
-                let when = if number + 1 == self.composed {
-                    json!({"not": {"equals": {"path": "/spec/size", "value": 2}}})
+                if self.is_chain {
+                    object["metadata"]["labels"] = json!({"part": name});
+                }
+                let when = if number + 1 == self.composed && !self.is_chain {
+                    not_of_size_2()
                 } else {
                     json!("always")
                 };
@@ -133,6 +153,9 @@ impl Composite {
                 (name, json!({"object": object, "when": when, "ready": ready}))
             })
             .collect();
+        if self.is_chain {
+            resources.extend((1..self.composed).map(|number| (format!("usage-{number}"), usage(number))));
+        }
         let mut input = json!({"apiVersion": "fn.example.org/v1", "kind": "Program", "resources": resources});
         if let Some(ttl) = self.ttl_seconds {
             input["ttlSeconds"] = ttl.into();
@@ -161,6 +184,24 @@ impl Composite {
             "spec": {"size": 1, "description": "d".repeat(200)},
         }))
     }
+}
+
+fn not_of_size_2() -> Value {
+    json!({"not": {"equals": {"path": "/spec/size", "value": 2}}})
+}
+
+/// Of an object of the chain by the one before it.
+fn usage(number: usize) -> Value {
+    let part = |number: usize| {
+        json!({"apiVersion": format!("{GROUP}/v1"), "kind": "Part", "resourceSelector": {
+            "matchControllerRef": true, "matchLabels": {"part": format!("part-{number}")},
+        }})
+    };
+    let object = json!({
+        "apiVersion": format!("{PROTECTION}/v1beta1"), "kind": "Usage",
+        "spec": {"of": part(number), "by": part(number - 1)},
+    });
+    json!({"object": object, "when": not_of_size_2(), "ready": "always"})
 }
 
 /// What is composed: a kind that has no controller of its own.

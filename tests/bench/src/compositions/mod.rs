@@ -3,6 +3,7 @@
 
 mod blocked;
 mod calls;
+mod chains;
 mod definitions;
 mod endings;
 mod guard;
@@ -152,6 +153,7 @@ pub(crate) async fn measure(args: &CompositionsArgs) {
             blocked::measure(&subject, plan.blocked, &mut report).await;
             guard::measure(&mut subject, &mut report).await;
             output::write(&report, &args.out, "compositions");
+            chains::measure(&subject, &mut report).await;
             endings::measure(&subject, plan.drained, &mut report).await;
             many::measure(&mut subject, plan.many, &mut report).await;
             output::write(&report, &args.out, "compositions");
