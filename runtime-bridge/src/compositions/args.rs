@@ -11,7 +11,7 @@ use bridge_function::{Client, EndpointTable, Options};
 use bridge_plugin::TlsFiles;
 use clap::Args;
 
-use super::{Compositions, GuardChoice, UsageGuardArgs};
+use super::{Compositions, GuardChoice, UsageGuardArgs, deletion_args::DeletionArgs};
 
 /// Whether compositions are served, and where their functions listen.
 #[derive(Debug, Clone, Args)]
@@ -64,24 +64,10 @@ pub struct CompositionArgs {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub max_composed: u32,
-    /// A composite resource whose deletion takes longer says DeletionOverdue. Annotation crossbridge.dev/deletion-deadline of one beats it.
-    #[arg(
-        long,
-        env = "CROSSBRIDGE_DELETION_DEADLINE",
-        value_name = "DURATION",
-        default_value = "15m",
-        value_parser = crate::duration::parse_positive
-    )]
-    pub deletion_deadline: Duration,
-    /// With replayDeletion of a Usage, a deletion that was refused at most so long before the Usage, or what uses the resource, began to go is repeated.
-    #[arg(
-        long,
-        env = "CROSSBRIDGE_REPLAY_WINDOW",
-        value_name = "DURATION",
-        default_value = "10m",
-        value_parser = crate::duration::parse_positive
-    )]
-    pub replay_window: Duration,
+    // Not a doc comment: that would be the help of its flags.
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub deletions: DeletionArgs,
     // Not a doc comment: that would be the help of its flags.
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -222,10 +208,11 @@ impl CompositionArgs {
             endpoints: table,
             client: Arc::new(Client::new(options)),
             metrics,
-            deletion_deadline: self.deletion_deadline,
+            deletion_deadline: self.deletions.deletion_deadline,
+            vanishing_parents: self.deletions.vanishing_parents,
             revision_history_limit: self.composition_revision_history_limit,
             max_composed: self.max_composed as usize,
-            replay_window: self.replay_window,
+            replay_window: self.deletions.replay_window,
             circuit: self.circuit_breaker.settings(),
             // What is wrong with it was reported before anything began.
             guard: self.usage_guard.choice().unwrap_or(GuardChoice::None),

@@ -2,6 +2,7 @@
 
 mod args;
 mod definitions;
+mod deletion_args;
 mod endpoints;
 mod function_status;
 mod other_core;
@@ -33,6 +34,8 @@ pub struct Compositions {
     pub metrics: FunctionMetrics,
     /// After so long a deletion is overdue.
     pub deletion_deadline: Duration,
+    /// Composite resources and claims do not stay until what they made is gone.
+    pub vanishing_parents: bool,
     /// Revisions of a composition that are kept though nothing refers to them; 0: all.
     pub revision_history_limit: usize,
     /// Resources that one composite resource may compose.

@@ -96,6 +96,7 @@ impl<'a> ServedCompositions<'a> {
         let options = CompositionOptions {
             settings: Settings {
                 deletion_deadline: compositions.deletion_deadline,
+                vanishing_parents: compositions.vanishing_parents,
                 replay_window: compositions.replay_window,
                 circuit: compositions.circuit,
                 max_composed: compositions.max_composed,

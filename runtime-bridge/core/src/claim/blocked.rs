@@ -10,7 +10,9 @@ use super::{
     names,
 };
 use crate::{
-    composite::{ConditionReport, DELETION_BLOCKED, ObjectState},
+    composite::{
+        ConditionReport, DELETION_BLOCKED, DELETION_OVERDUE, Deadline, ObjectState, names::DELETION_DEADLINE,
+    },
     protection,
     reasons::DeletionReason,
     rule::Rule,
@@ -77,6 +79,31 @@ pub(super) fn hold(of: &Facts) -> Option<Hold> {
 pub(super) fn stalls(of: &Facts) -> Option<Timestamp> {
     let (_, since) = of.memory.hold.as_ref()?;
     Some(*since + STALL)
+}
+
+/// When the deletion is expected to end; `None`: it has not begun, or what holds it up is the composite resource's to say.
+pub(super) fn deadline(of: &Facts) -> Option<Deadline> {
+    let claim = &of.snapshot.claim;
+    let since = claim.deletion_time().filter(|_| hold(of).is_some())?;
+    let own = claim.annotation(DELETION_DEADLINE);
+    Some(Deadline::new(since, own, of.snapshot.settings.deletion_deadline))
+}
+
+/// `DeletionOverdue`, as far as it is the claim's own to say; `None`: as it was, or as the composite resource has it.
+pub(super) fn overdue(of: &Facts) -> Option<ConditionReport> {
+    let stored = of.snapshot.claim.condition(DELETION_OVERDUE);
+    let was_overdue = stored.is_some_and(|stored| stored["status"] == "True");
+    let has_own = of
+        .ours()
+        .is_some_and(|xr| condition(xr, DELETION_OVERDUE).is_some());
+    match deadline(of) {
+        Some(deadline) => deadline
+            .exceeded(of.snapshot.now)
+            .or_else(|| was_overdue.then(|| ConditionReport::no(DeletionReason::DeadlineExtended, ""))),
+        // Its composite resource goes, and has a deadline of its own.
+        None if was_overdue && !has_own => Some(ConditionReport::no(DeletionReason::DeadlineExtended, "")),
+        None => None,
+    }
 }
 
 /// `DeletionBlocked`, as far as it is the claim's own to say; `None`: as it was, or as the composite resource has it.

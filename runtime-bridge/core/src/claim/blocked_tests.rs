@@ -35,6 +35,31 @@ fn a_composite_resource_in_use_blocks_its_claim_after_ten_seconds() {
     assert!(late.ends_with(expected), "{late}");
 }
 
+/// Its composite resource is not being deleted, and cannot say so.
+#[test]
+fn a_claim_that_is_held_is_overdue_after_its_deadline() {
+    let mut of = deleting(bound(ready), true);
+    of.in_use = Some("ClusterUsage keep: why".to_owned());
+    of.claim.object["metadata"]["annotations"]["crossbridge.dev/deletion-deadline"] = json!("80s");
+    let early = after(of.clone(), verified(), 19);
+    assert!(!early.contains("DeletionOverdue"), "{early}");
+    let late = after(of.clone(), verified(), 20);
+    let expected = "DeletionOverdue=True/DeadlineExceeded: it is being deleted since 2026-01-01T00:59:00Z, longer than its deadline of 1m20s. Nothing is \
+                    given up: see what remains in Ready and DeletionBlocked";
+    assert!(late.contains(expected), "{late}");
+    let conditions = of.claim.object["status"]["conditions"].as_array_mut().unwrap();
+    conditions.push(
+        json!({"type": "DeletionOverdue", "status": "True", "reason": "DeadlineExceeded", "message": "",
+        "lastTransitionTime": "2026-01-01T01:00:20Z"}),
+    );
+    of.claim.object["metadata"]["annotations"]["crossbridge.dev/deletion-deadline"] = json!("1h");
+    let later = after(of, verified(), 20);
+    assert!(
+        later.contains("DeletionOverdue=False/DeadlineExtended: "),
+        "{later}"
+    );
+}
+
 /// Under the webhook guard it holds nothing; under the policy guard that says so, with the command that takes it off.
 #[test]
 fn a_label_without_a_usage_holds_no_claim() {

@@ -1,5 +1,7 @@
 //! What is decided from one snapshot, step by step.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -14,7 +16,7 @@ use super::{
     sample::{exists, snapshot, xr},
 };
 use crate::{
-    composite::{AppliedMark, LiveObject, ObjectState, Written, names::APPLIED},
+    composite::{AppliedMark, LiveObject, ObjectState, Settings, Written, names::APPLIED},
     managed::Decision,
 };
 
@@ -354,6 +356,40 @@ fn a_deletion_is_told_first_and_then_carried_out() {
     let mut released = of(true);
     released.claim.object["metadata"]["finalizers"] = json!([]);
     assert_eq!(decided(&released, &memory), "rest");
+}
+
+#[test]
+fn where_parents_vanish_a_claim_goes_with_its_composite_resource_unless_it_asks_to_stay() {
+    let memory = verified();
+    let of = |is_vanishing, policy: &str, is_sent| {
+        let mut of = deleting(
+            bound(|it| {
+                ready(it);
+                if is_sent {
+                    it.object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:59:30Z");
+                }
+            }),
+            true,
+        );
+        of.claim.object["spec"]["compositeDeletePolicy"] = json!(policy);
+        let settings = Settings {
+            vanishing_parents: is_vanishing,
+            ..Settings::default()
+        };
+        of.settings = Arc::new(settings);
+        decided(&of, &memory)
+    };
+    assert_eq!(
+        of(true, "Background", false),
+        "delete composite resource shop-8x5fk"
+    );
+    assert_eq!(of(true, "Background", true), "remove finalizer");
+    let stays = of(false, "Background", true);
+    assert!(
+        stays.starts_with("status") || stays.starts_with("rest"),
+        "{stays}"
+    );
+    assert_eq!(of(true, "Foreground", true), stays);
 }
 
 #[test]

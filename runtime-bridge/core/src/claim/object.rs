@@ -74,6 +74,11 @@ impl Claim {
         self.text("/metadata/deletionTimestamp").parse().ok()
     }
 
+    /// Its `compositeDeletePolicy` asks to stay until its composite resource is gone, whatever the operator has chosen.
+    pub fn deletes_in_foreground(&self) -> bool {
+        self.text("/spec/compositeDeletePolicy") == "Foreground"
+    }
+
     /// It bears our finalizer.
     pub fn has_finalizer(&self) -> bool {
         let finalizers = self.object["metadata"]["finalizers"].as_array();

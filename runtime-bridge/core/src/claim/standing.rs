@@ -81,11 +81,19 @@ impl Standing {
                 &blocked.message,
             ));
         }
+        let overdue = blocked::overdue(of);
+        if let Some(overdue) = overdue.as_ref().filter(|overdue| overdue.value) {
+            events.push(Event::warning(
+                ClaimEvent::DeleteCompositeResource,
+                &overdue.message,
+            ));
+        }
         Self {
             report: Report {
                 synced: Some(synced),
                 ready: Some(ConditionReport::no(ConditionReason::Deleting, waits_for(of))),
                 blocked,
+                overdue,
                 shown: Shown::Deletion,
             },
             events,
@@ -99,6 +107,7 @@ impl Standing {
                 synced: Some(ConditionReport::no(ConditionReason::ReconcileError, message)),
                 ready: of.snapshot.claim.condition(READY).is_none().then(waiting),
                 blocked: None,
+                overdue: None,
                 shown: Shown::Whole,
             },
             events: vec![Event::warning(event, message)],
@@ -129,6 +138,7 @@ impl Standing {
                 synced: Some(ConditionReport::yes(ConditionReason::ReconcileSuccess)),
                 ready: Some(ready),
                 blocked: None,
+                overdue: None,
                 shown: Shown::Whole,
             },
             events,

@@ -6,15 +6,15 @@ use serde_json::{Map, Value, json};
 
 use super::facts::Facts;
 use crate::composite::{
-    ConditionReport, ConditionStamp, DELETION_BLOCKED, READY, SYNCED, in_order, status_differs,
-    stored_conditions,
+    ConditionReport, ConditionStamp, DELETION_BLOCKED, DELETION_OVERDUE, READY, SYNCED, in_order,
+    status_differs, stored_conditions,
 };
 
 /// Fields of a status that do not cross: each of the two objects has its own.
 const OWN_FIELDS: [&str; 3] = ["claimConditionTypes", "conditions", "connectionDetails"];
 
 /// Conditions of a composite resource that is being deleted which say what holds it up: the claim has them too.
-const OF_DELETION: [&str; 2] = ["DeletionBlocked", "DeletionOverdue"];
+const OF_DELETION: [&str; 2] = [DELETION_BLOCKED, DELETION_OVERDUE];
 
 /// What of the composite resource a status shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub(super) struct Report {
     pub ready: Option<ConditionReport>,
     /// What holds the deletion up, as far as it is not the composite resource's to say.
     pub blocked: Option<ConditionReport>,
+    /// That its deletion takes too long, likewise.
+    pub overdue: Option<ConditionReport>,
     /// What of the composite resource.
     pub shown: Shown,
 }
@@ -83,6 +85,7 @@ impl Report {
             (SYNCED, &self.synced),
             (READY, &self.ready),
             (DELETION_BLOCKED, &self.blocked),
+            (DELETION_OVERDUE, &self.overdue),
         ] {
             if let Some(report) = report {
                 let value = if report.value { "True" } else { "False" };

@@ -10,11 +10,13 @@ use super::{
     hold::{self, Hold},
     in_use,
     live::{LiveObject, ObjectState},
-    names, rules,
+    names,
+    overdue::Deadline,
+    rules,
     status::{ConditionReport, DELETION_BLOCKED, DELETION_OVERDUE},
 };
 use crate::{
-    managed::{Event, parse_go},
+    managed::Event,
     protection::{self, is_usage},
     reasons::{CompositeEvent, DeletionReason},
     rule::Rule,
@@ -97,31 +99,20 @@ fn say_overdue(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) 
     let Some(since) = xr.deletion_time().filter(|_| is_waited_for) else {
         return;
     };
-    let own = xr.annotation(names::DELETION_DEADLINE).and_then(parse_go);
-    let deadline = own.unwrap_or(of.snapshot.settings.deletion_deadline);
-    let end = since + deadline;
-    if of.snapshot.now < end {
-        hindrance.wake = hindrance.wake.into_iter().chain([end]).min();
+    let own = xr.annotation(names::DELETION_DEADLINE);
+    let deadline = Deadline::new(since, own, of.snapshot.settings.deletion_deadline);
+    let Some(overdue) = deadline.exceeded(of.snapshot.now) else {
+        hindrance.wake = hindrance.wake.into_iter().chain([deadline.end()]).min();
         let was_overdue = xr
             .condition(DELETION_OVERDUE)
             .is_some_and(|condition| condition["status"] == "True");
         hindrance.overdue = was_overdue.then(|| ConditionReport::no(DeletionReason::DeadlineExtended, ""));
         return;
-    }
-    let minutes = deadline.as_secs() / 60;
-    let seconds = deadline.as_secs() % 60;
-    let message = format!(
-        "it is being deleted since {since}, longer than its deadline of {minutes}m{seconds}s. Nothing is given up: see what remains in Ready and \
-         DeletionBlocked"
-    );
+    };
     hindrance
         .events
-        .push(Event::warning(CompositeEvent::DeletionOverdue, &message));
-    hindrance.overdue = Some(ConditionReport {
-        value: true,
-        reason: DeletionReason::DeadlineExceeded.into(),
-        message,
-    });
+        .push(Event::warning(CompositeEvent::DeletionOverdue, &overdue.message));
+    hindrance.overdue = Some(overdue);
 }
 
 /// One object that holds a deletion up. The most telling comes first.

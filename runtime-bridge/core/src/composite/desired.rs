@@ -330,7 +330,8 @@ impl Composer<'_> {
     /// Other owners that the function gives stay beside it.
     fn set_controller(&self, metadata: &mut Value) -> Result<(), DesiredError> {
         let composite = &self.context.composite;
-        let name = text(metadata, "name").to_owned();
+        let name = Some(text(metadata, "name")).filter(|name| !name.is_empty());
+        let name = name.unwrap_or("it").to_owned();
         let owners = list_of(metadata, "ownerReferences");
         let other = owners
             .iter()
@@ -338,6 +339,7 @@ impl Composer<'_> {
             .filter(|owner| owner["uid"] != composite.uid.as_str());
         if let Some(other) = other {
             return Err(DesiredError::OtherController {
+                resource_name: self.resource_name.clone(),
                 name,
                 kind: text(other, "kind").to_owned(),
                 owner: text(other, "name").to_owned(),

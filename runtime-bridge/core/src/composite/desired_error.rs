@@ -2,7 +2,7 @@
 
 use super::object_id::ObjectId;
 
-/// Why a desired object cannot be written. The others are.
+/// Why a desired object cannot be written, as a whole sentence. The others are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DesiredError {
     /// No API server takes it.
@@ -60,9 +60,13 @@ pub enum DesiredError {
         name: String,
     },
     /// A function desires another controller.
-    #[error("cannot set controller reference: {name} is already controlled by {kind} {owner} (UID {uid})")]
+    #[error(
+        "cannot apply composed resource {resource_name:?}: cannot set controller reference: {name} is already controlled by {kind} {owner} (UID {uid})"
+    )]
     OtherController {
-        /// Name of the composed resource, as far as it is known.
+        /// Composition resource name.
+        resource_name: String,
+        /// Name of the composed resource; "it": it has none yet.
         name: String,
         /// Kind of the other controller.
         kind: String,

@@ -323,11 +323,11 @@ mod owners {
         let text = "is already controlled by ConfigMap o (UID 1)";
         assert_eq!(
             error(given("n"), &context()),
-            format!("cannot set controller reference: n {text}")
+            format!(r#"cannot apply composed resource "rn": cannot set controller reference: n {text}"#)
         );
         assert_eq!(
             error(given(""), &context()),
-            format!("cannot set controller reference:  {text}")
+            format!(r#"cannot apply composed resource "rn": cannot set controller reference: it {text}"#)
         );
     }
 }

@@ -46,6 +46,7 @@ mod name;
 pub mod names;
 mod object_id;
 mod outcome;
+mod overdue;
 mod pipeline;
 mod plan;
 mod present;
@@ -86,6 +87,7 @@ pub use machine::{Additions, CompositeMachine};
 pub use memory::CompositeMemory;
 pub use name::{child_name, composed_manager, is_valid_name, is_valid_namespace};
 pub use object_id::ObjectId;
+pub(crate) use overdue::Deadline;
 pub use pipeline::{
     CredentialSpec, Found, Limits, Lookup, Next, Pipeline, PipelineSpec, PipelineSpecError, RunFailure,
     RunInput, RunOutcome, StepFailure, StepResult, StepSpec, Violation,
@@ -101,6 +103,6 @@ pub(crate) use status::{
     ConditionReport, READY, SYNCED, Stamp as ConditionStamp, deleting_since, differs as status_differs,
     in_order, stored_conditions,
 };
-pub use status::{DELETION_BLOCKED, reports_deletion, with_condition};
+pub use status::{DELETION_BLOCKED, DELETION_OVERDUE, reports_deletion, with_condition};
 pub use strictness::Strictness;
 pub use xr::Composite;

@@ -168,6 +168,8 @@ pub struct Settings {
     pub patience: Duration,
     /// After so long a deletion is overdue, unless the composite resource says otherwise.
     pub deletion_deadline: Duration,
+    /// Who composes or claims goes once its deletions are sent, as with Crossplane, and not once what it composed is gone.
+    pub vanishing_parents: bool,
     /// A refused deletion is repeated if it came at most so long before its usage, or the using resource, began to go.
     pub replay_window: Duration,
     /// Creates and applies of one batch.
@@ -189,6 +191,7 @@ impl Default for Settings {
             progress: Duration::from_secs(1),
             patience: Duration::from_secs(5),
             deletion_deadline: Duration::from_mins(15),
+            vanishing_parents: false,
             replay_window: Duration::from_mins(10),
             writes: 64,
             batch: 256,

@@ -152,6 +152,7 @@ impl FunctionHost {
             client: Arc::new(Client::new(options)),
             metrics,
             deletion_deadline: Duration::from_mins(15),
+            vanishing_parents: false,
             revision_history_limit: 20,
             max_composed: 2_000,
             replay_window: Duration::from_mins(10),

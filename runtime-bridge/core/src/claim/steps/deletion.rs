@@ -11,7 +11,7 @@ use super::super::{
     standing::Standing,
 };
 use crate::{
-    composite::{ObjectState, SecretName, reports_deletion},
+    composite::{LiveObject, ObjectState, SecretName, reports_deletion},
     rule::Rule,
 };
 
@@ -100,7 +100,14 @@ fn due_secret(of: &Facts) -> Option<SecretName> {
 
 /// Nothing of it is left to wait for.
 fn is_over(of: &Facts) -> bool {
-    is_deleting(of) && (rules::is_gone_for_good(of) || Rule::ClaimOutlivesComposite.is_off())
+    is_deleting(of) && (rules::is_gone_for_good(of) || vanishes(of) || Rule::ClaimOutlivesComposite.is_off())
+}
+
+/// Its composite resource is being deleted, and what remains is not waited for.
+fn vanishes(of: &Facts) -> bool {
+    of.snapshot.settings.vanishing_parents
+        && !of.snapshot.claim.deletes_in_foreground()
+        && of.ours().is_some_and(LiveObject::is_deleting)
 }
 
 pub(in super::super) fn remove_finalizer(of: &Facts) -> Flow {
@@ -146,7 +153,9 @@ pub(in super::super) fn wait(of: &Facts) -> Flow {
     let failed = of.memory.failed_deletion.as_ref().map(|failed| failed.retry_at);
     let secret = of.memory.failed_secret_deletion.as_ref();
     let secret = secret.map(|failed| failed.retry_at);
+    let deadline = blocked::deadline(of).map(|deadline| deadline.end());
     let times = [
+        deadline,
         ends,
         failed,
         secret,

@@ -150,7 +150,20 @@ pub(in super::super) fn remove_finalizer(of: &Context) -> Flow {
 fn is_over(of: &Context) -> bool {
     is_deleting(of)
         && !rules::orphans(&of.snapshot.xr)
-        && (remaining(of).is_empty() || Rule::CompositeOutlivesComposed.is_off())
+        && (remaining(of).is_empty() || vanishes(of) || Rule::CompositeOutlivesComposed.is_off())
+}
+
+/// All that is free has been marked; what is in use, or cannot be read, is left to the garbage collector.
+fn vanishes(of: &Context) -> bool {
+    let is_kept = |(id, _): (ObjectId, _)| {
+        of.object(&id).is_some_and(|object| {
+            rules::is_ours(of.snapshot, &id)
+                && !object.is_deleting()
+                && in_use::usage_of(of, &id, object).is_none()
+                && !in_use::goes_last(of, &id, object)
+        })
+    };
+    of.snapshot.settings.vanishing_parents && of.snapshot.in_use.unknown.is_none() && !of.ids().any(is_kept)
 }
 
 pub(in super::super) fn wait(of: &Context) -> Flow {
@@ -217,6 +230,21 @@ fn remaining(of: &Context) -> Vec<ObjectId> {
         .collect()
 }
 
+/// What is waited for where an object is absent.
+fn late_create(of: &Context) -> Option<String> {
+    let end = of
+        .ids()
+        .filter(|(id, _)| matches!(of.seen(id), Some(ObjectState::Absent)))
+        .filter(|(id, _)| !rules::is_gone_with_owner(of.snapshot, of.memory, id))
+        .filter_map(|(id, _)| rules::creates_end(of.snapshot, of.memory, &id))
+        .filter(|end| of.snapshot.now < *end)
+        .max()?;
+    Some(format!(
+        "; until {} a create that was sent before may still take effect",
+        end.strftime("%Y-%m-%dT%H:%M:%SZ")
+    ))
+}
+
 fn deleting(of: &Context) -> Report {
     let remaining = remaining(of);
     let remaining: Vec<String> = remaining.iter().map(ToString::to_string).collect();
@@ -225,8 +253,9 @@ fn deleting(of: &Context) -> Report {
         String::new()
     } else {
         let all = of.refs.len();
+        let late = late_create(of).unwrap_or_default();
         format!(
-            "{} of {all} composed resources remain: {}",
+            "{} of {all} composed resources remain: {}{late}",
             names.len(),
             names_of(&names)
         )

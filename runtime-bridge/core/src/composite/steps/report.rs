@@ -74,8 +74,7 @@ pub(in super::super) fn write_status(of: &Context) -> Flow {
     }
     let mut events = plan.warnings.clone();
     for (name, why) in &problems {
-        let message = format!("cannot apply composed resource {name:?}: {why}");
-        events.push(Event::warning(CompositeEvent::ComposeResources, &message));
+        events.push(Event::warning(CompositeEvent::ComposeResources, why));
         let message = format!("Composed resource {name:?} is not yet valid");
         events.push(Event::normal(CompositeEvent::ComposeResources, &message));
     }
@@ -170,13 +169,14 @@ const HELD_BACK: Duration = Duration::from_secs(10);
 /// What is not watched is looked at again after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
-/// Composition resource name -> what keeps it from being as desired.
+/// Composition resource name -> what keeps it from being as desired, as a whole sentence.
 fn problems<'p>(of: &Context, plan: &'p Plan) -> BTreeMap<&'p str, String> {
     let mut problems = BTreeMap::new();
     for (name, resource) in &plan.desired {
         let problem = match resource {
             Err(why) => Some(why.clone()),
-            Ok(resource) => problem(of, name, resource),
+            Ok(resource) => problem(of, name, resource)
+                .map(|why| format!("cannot apply composed resource {name:?}: {why}")),
         };
         if let Some(problem) = problem {
             problems.insert(name.as_str(), problem);

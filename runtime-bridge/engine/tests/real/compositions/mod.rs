@@ -24,6 +24,7 @@ mod takeover;
 mod tenants;
 mod too_deep;
 mod usages;
+mod vanishing_parents;
 
 use serde_json::{Value, json};
 

@@ -137,6 +137,30 @@ fn a_composite_stays_while_something_it_composed_is_held() {
     assert_eq!(world.api.xr, None);
 }
 
+/// What its deletions leave is the garbage collector's; of what is in use nothing is sent.
+#[test]
+fn where_parents_vanish_a_composite_goes_once_its_deletions_are_sent() {
+    let mut world = settled(&[TWO]);
+    world.settings.vanishing_parents = true;
+    let id = composed(&world)["b"].clone();
+    world.api.edit(&id, |mut object| {
+        object["metadata"]["finalizers"] = json!(["test/hold"]);
+        Some(object)
+    });
+    let writes = world.api.writes.len();
+    act(&mut world, Step::Delete);
+    world.settle().unwrap();
+    let sent = &world.api.writes[writes..];
+    assert_eq!(
+        (sent.len(), sent[0].as_str(), sent[3].as_str()),
+        (4, "status", "release")
+    );
+    assert_eq!(world.api.xr, None);
+    let left: Vec<_> = world.api.objects.iter().collect();
+    assert_eq!(left.len(), 1, "{left:#?}");
+    assert!(!left[0].1["metadata"]["deletionTimestamp"].is_null(), "{left:#?}");
+}
+
 fn foreign(name: &str) -> (ObjectId, serde_json::Value) {
     let id = ObjectId {
         group: String::new(),

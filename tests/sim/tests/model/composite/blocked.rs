@@ -99,6 +99,29 @@ fn a_blocked_deletion_stays_so_across_a_restart() {
     assert_eq!(stored(&world), before);
 }
 
+/// Who looks sees nothing of it in the cluster: the message alone says why the composite resource stays.
+#[test]
+fn a_deletion_that_waits_for_a_create_of_a_former_process_says_until_when() {
+    let mut world = World::new(configmaps);
+    act(&mut world, TWO);
+    world.settle().unwrap();
+    let id = composed(&world)["b"].clone();
+    act(&mut world, Step::Restart);
+    let began = world.now;
+    world.api.edit(&id, |_| None);
+    act(&mut world, Step::Delete);
+    pass(&mut world, 5);
+    let (.., message) = condition(&world, "Ready").unwrap();
+    let until = began + world.settings.late_create;
+    let late = format!(
+        "1 of 2 composed resources remain: {id}; until {} a create that was sent before may still take effect",
+        until.strftime("%Y-%m-%dT%H:%M:%SZ")
+    );
+    assert!(message.starts_with(&late), "{message} is not {late}");
+    pass(&mut world, 120);
+    assert_eq!(composite(&world), None);
+}
+
 #[test]
 fn a_deletion_that_moves_is_blocked_no_longer() {
     let mut world = held(&["a", "b"]);
