@@ -30,7 +30,8 @@ pub(super) const BUSY: &str = "waiting until an earlier call can no longer take 
 
 /// What must go first; `None`: nothing stands in the way.
 pub(super) fn blocked(ctx: &ReconcileContext) -> Option<Decision> {
-    let blocker = ctx.snapshot.blocker.as_ref()?;
+    let blocker = ctx.snapshot.blocker.as_ref();
+    let blocker = blocker.filter(|_| !Rule::UsedKeepsItsExternal.is_off())?;
     Some(ctx.wait(
         held(ctx, Report::synced(), &blocker.message),
         None,

@@ -182,6 +182,7 @@ rules! {
     NameIsNoClaim: "what nobody controls is taken over only if it was composed under this name", [Module("composite")];
     BlockerIsNamed: "what holds a deletion up is named once nothing has moved for a while", [Module("composite")];
     DeletionIsSeenFirst: "nothing is deleted before the status says why", [Module("composite")];
+    ReleaseNamesUid: "only what a release names by its uid is left behind", [Module("composite")];
     CompositeOutlivesComposed: "a composite resource stays until all that it composed is gone", [Module("composite")];
     OrphansAreNotDeleted: "while the finalizer orphan is on, nothing is deleted", [Module("composite")];
     FormerKindStays: "an object of a former kind stays until it is deleted by hand", [Module("composite")];
@@ -221,6 +222,7 @@ rules! {
     UsageIsVerified: "a used object is labelled only upon a version of its usage that was verified in this term", [Module("protection")];
     UsageOutlivesUsing: "under the deletion of its controller a usage stays until the using object is gone", [Module("protection")];
     DecomposedUsageLeaves: "a usage whose controller lives goes at once", [Module("protection")];
+    UnreadControllerHolds: "a usage whose controller cannot be read stays", [Module("protection")];
     ControllerIsReadLive: "that the controller of a usage lives counts only when a read past the caches shows it", [Module("protection")];
     ParentIsNotWaitedFor: "a usage does not wait for what waits for it", [Module("protection")];
     BulkDeletionKeepsOrder: "a usage without controller waits for a using object that is deleted with it", [Module("protection")];
@@ -230,6 +232,7 @@ rules! {
     UsageOutlivesLabel: "a usage stays until its used object is not held by it any more", [Module("protection")];
     ReadyNeedsGuard: "a usage is ready only while the guard is proved", [Module("protection")];
     ReplayBelongsToTeardown: "a refused deletion is repeated only as part of what asked for it", [Module("protection")];
-    InUseIsNotDeleted: "no composed object is deleted that a usage protects", [Module("composite")];
+    InUseIsNotDeleted: "nothing composed or claimed is deleted that a usage protects", [Module("composite"), Module("claim")];
+    UsedKeepsItsExternal: "while a usage protects a managed resource its external resource is not deleted", [Module("failures")];
     OwnUsageGoesLast: "a usage whose using object is its composite resource is deleted after all else", [Module("composite")];
 }

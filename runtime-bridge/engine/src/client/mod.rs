@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_core::error_chain;
 use futures::{Stream, StreamExt, TryStreamExt};
-use http::{HeaderMap, Request, Response, header};
+use http::{HeaderMap, Method, Request, Response, header};
 use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
 use serde::de::DeserializeOwned;
@@ -45,7 +45,8 @@ pub struct ApiClient {
 }
 
 impl ApiClient {
-    /// Over any transport: for tests and simulation. The deadline is doubled for a request that missed it, up to a minute.
+    /// Over any transport: for tests and simulation. The deadline is doubled for a request that missed it, up to a minute, unless it
+    /// creates.
     pub fn new(kube: kube::Client, metrics: Arc<Metrics>, deadline: Duration) -> Self {
         Self {
             kube,
@@ -87,6 +88,12 @@ impl ApiClient {
         request: Request<Vec<u8>>,
     ) -> Result<String, ApiError> {
         let what = format!("{} {}", request.method(), request.uri().path());
+        // Not of a create: until when one may land is reckoned with the first deadline.
+        let longest = if *request.method() == Method::POST {
+            self.deadline
+        } else {
+            self.longest
+        };
         let deadline = self.missed.of(&what, self.deadline);
         let exchange = async {
             let response = self.send(verb, resource, request).await?;
@@ -94,7 +101,7 @@ impl ApiClient {
         };
         let Ok(answered) = tokio::time::timeout(deadline, exchange).await else {
             self.count(verb, resource, "none");
-            self.missed.missed(&what, deadline, self.longest);
+            self.missed.missed(&what, deadline, longest);
             return Err(ApiError::Timeout(deadline));
         };
         self.missed.answered(&what);

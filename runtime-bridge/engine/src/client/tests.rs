@@ -10,7 +10,6 @@ use tokio::{
     task::JoinSet,
 };
 
-use http::Method;
 use kube::Config;
 
 use super::{connect::get, *};
@@ -180,10 +179,14 @@ fn slow_server(takes: Duration) -> ApiClient {
     ApiClient::new(kube, Arc::new(Metrics::new()), DEADLINE)
 }
 
-async fn write(client: &ApiClient, path: &'static str) -> Result<(), ApiError> {
+async fn send(client: &ApiClient, method: Method, path: &'static str) -> Result<(), ApiError> {
     let mut request = get(path);
-    *request.method_mut() = Method::PUT;
+    *request.method_mut() = method;
     client.call_text("update", "plants", request).await.map(drop)
+}
+
+async fn write(client: &ApiClient, path: &'static str) -> Result<(), ApiError> {
+    send(client, Method::PUT, path).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -217,4 +220,14 @@ async fn no_deadline_is_longer_than_that_of_the_api_server() {
         deadlines.push(deadline.as_secs());
     }
     assert_eq!(deadlines, [10, 20, 40, 60, 60]);
+}
+
+/// After a create that had no answer nothing may be created later than this lets one think.
+#[tokio::test(start_paused = true)]
+async fn a_create_never_has_longer_than_the_first_deadline() {
+    let slow = slow_server(Duration::from_secs(15));
+    for _ in 0..3 {
+        let created = send(&slow, Method::POST, "/plants").await;
+        assert_eq!(created, Err(ApiError::Timeout(DEADLINE)));
+    }
 }
