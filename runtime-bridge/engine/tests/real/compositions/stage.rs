@@ -17,7 +17,7 @@ use bridge_engine::{
     composition_layer::{CompositionLayer, CompositionOptions},
     engine::Engine,
     lease::Leadership,
-    protection::{FixedGuard, GuardState},
+    protection::{FixedGuard, Guard, GuardState},
     shell::Detached,
 };
 use jiff::Timestamp;
@@ -240,6 +240,16 @@ impl Bridge {
 
     /// With the rights of a user.
     pub async fn start_as(kubeconfig: PathBuf, settings: Settings) -> Self {
+        let proved = FixedGuard::new(GuardState::Proved);
+        Self::start_guarded(kubeconfig, settings, |_| Arc::new(proved)).await
+    }
+
+    /// With a guard of its own.
+    pub async fn start_guarded(
+        kubeconfig: PathBuf,
+        settings: Settings,
+        guard: impl FnOnce(&Engine) -> Arc<dyn Guard>,
+    ) -> Self {
         let (engine, gate) = engine(kubeconfig).await;
         let engine = Arc::new(engine);
         let options = CompositionOptions {
@@ -253,7 +263,7 @@ impl Bridge {
             revision_history_limit: 2,
             leadership: Leadership::unopposed(),
             detached: Detached::default(),
-            guard: Arc::new(FixedGuard::new(GuardState::Proved)),
+            guard: guard(&engine),
         };
         Self {
             layer: Some(CompositionLayer::start(&engine, Arc::new(ConfigMaps), options)),

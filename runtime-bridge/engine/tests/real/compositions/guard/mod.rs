@@ -1,5 +1,6 @@
 //! What refuses deletions of what is in use, on a control plane of its own.
 
+mod certificates;
 mod policy;
 mod replay;
 mod webhook;
