@@ -16,6 +16,7 @@ mod endings;
 mod forbidden;
 mod guard;
 mod kinds_that_go;
+mod lost_composites;
 mod reserved;
 mod responsive;
 mod schemas;
