@@ -4,6 +4,7 @@ mod at_rest;
 mod bad_definitions;
 mod bad_input;
 mod claims;
+mod collected;
 mod collector;
 mod connection_details;
 mod counted_writes;
