@@ -6,6 +6,7 @@ mod bad_input;
 mod claims;
 mod collected;
 mod collector;
+mod config_maps;
 mod connection_details;
 mod counted_writes;
 mod crossplane_kinds;
