@@ -6,8 +6,12 @@ use jiff::Timestamp;
 
 use super::{
     decision::Action,
+    live::{ObjectState, Ownership},
     memory::{CompositeMemory, RejectedStatus},
     pipeline::RunOutcome,
+    rules,
+    snapshot::Snapshot,
+    status::names_of,
 };
 use crate::{
     driver::{ApiFailure, ApiFailureKind},
@@ -91,4 +95,36 @@ pub(super) fn write_failed(memory: &mut CompositeMemory, action: &Action, failur
     let message = format!("cannot {action}: {}", failure.message);
     let state = format!("write/{message}");
     memory.report(&state, Event::warning(reason, &message));
+}
+
+/// Names what a composite resource leaves that it refers to and does not control: nobody else knows of it afterwards. What was released was named
+/// then.
+pub(super) fn ended(memory: &mut CompositeMemory, snapshot: &Snapshot) {
+    let xr = &snapshot.xr;
+    let left = xr.refs.iter().filter_map(|reference| {
+        let id = reference.id(xr.namespace());
+        let Some(ObjectState::Exists(object)) = snapshot.seen.get(&id) else {
+            return None;
+        };
+        let owner = match object.ownership(xr.uid()) {
+            Ownership::Ours => return None,
+            Ownership::Uncontrolled => "nobody".to_owned(),
+            Ownership::Foreign => object.controller_name(),
+        };
+        (!rules::is_released(xr, object.uid())).then(|| format!("{id}, which {owner} controls"))
+    });
+    let left: Vec<String> = left.collect();
+    if left.is_empty() {
+        return;
+    }
+    let left: Vec<&str> = left.iter().map(String::as_str).collect();
+    let message = format!(
+        "Left {} of {} objects that it referred to: {}",
+        left.len(),
+        xr.refs.len(),
+        names_of(&left)
+    );
+    memory
+        .events
+        .push(Event::warning(CompositeEvent::LeftComposed, &message));
 }

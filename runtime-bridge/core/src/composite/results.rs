@@ -317,7 +317,10 @@ pub(super) fn record<A>(
         (Action::DeleteSecret(_), Performed::SecretDeleted(result)) => {
             secret_deleted(memory, result, moment);
         }
-        (Action::RemoveFinalizer, Performed::FinalizerRemoved(gone)) => return Follow::End(gone),
+        (Action::RemoveFinalizer, Performed::FinalizerRemoved(gone)) => {
+            record_events::ended(memory, snapshot);
+            return Follow::End(gone);
+        }
         (Action::Run(_), Performed::RunBegan) => {}
         (action, performed) => panic!("{action} does not end with {performed:?}"),
     }

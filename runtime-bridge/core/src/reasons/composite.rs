@@ -14,6 +14,7 @@ reasons! {
         DeletionBlocked = "nothing of a deletion has moved for 10 s; the message names what holds it up and what to do",
         DeletionOverdue = "a deletion takes longer than its deadline; nothing is given up" => "see the condition `DeletionBlocked`",
         ReleasedComposed = "a composed resource was left behind, as annotation `crossbridge.dev/release` asks" => "delete it by hand once it is not needed: Crossbridge no longer does",
+        LeftComposed = "a composite resource ended, and left objects that it referred to and did not control; the message names them, and who controls them" => "delete them by hand if nothing needs them any more",
         Adopted = "an object that nobody controlled, and that was composed under this name before, is composed again",
         KindChanged = "under a name another kind is desired than before: the former object stays until it is deleted by hand or the composite resource is" => "delete the former object if nothing needs it any more",
     }

@@ -2,11 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::names::{POLICY, TRIAL, WEBHOOK};
+use super::names::{POLICY, TRIAL, WEBHOOK, WEBHOOK_SECRET};
 use crate::{
     composite::names::IN_USE,
     crd::{MANAGED_BY, MANAGED_BY_LABEL},
 };
+
+/// In every message of an API server about a certificate.
+const X509: &str = "x509: ";
 
 /// Which guard refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +85,14 @@ impl Trial {
                 "the bridge may not try the deletion of the ConfigMap {TRIAL}: {why}. Give it the rights of its namespace that \
                  deploy/compositions.yaml has"
             ),
+            TrialAnswer::Failed(why)
+                if guard == GuardKind::Webhook && why.contains(&failed) && why.contains(X509) =>
+            {
+                format!(
+                    "the API server does not trust the certificate of the webhook: {why}. If this lasts, delete the Secret {WEBHOOK_SECRET} in the \
+                 namespace of the bridge to have new ones created"
+                )
+            }
             TrialAnswer::Failed(why) if guard == GuardKind::Webhook && why.contains(&failed) => format!(
                 "the API server does not reach the webhook: {why}. See that --webhook-service, or --webhook-host, leads to the bridge"
             ),
@@ -124,6 +135,14 @@ mod tests {
         let other = TrialAnswer::Denied("policy of the house".to_owned());
         assert!(why(GuardKind::Policy, &other).contains("policy of the house. Exempt the ConfigMap"));
         let unreachable = format!("Internal error occurred: failed calling webhook \"{WEBHOOK}\": refused");
+        let untrusted = format!(
+            "{unreachable}: tls: failed to verify certificate: x509: certificate signed by unknown authority"
+        );
+        let untrusted = why(GuardKind::Webhook, &TrialAnswer::Failed(untrusted));
+        assert!(
+            untrusted.contains("delete the Secret crossbridge-usage-webhook"),
+            "{untrusted}"
+        );
         let unreachable = TrialAnswer::Failed(unreachable);
         assert!(why(GuardKind::Webhook, &unreachable).contains("does not reach the webhook"));
     }

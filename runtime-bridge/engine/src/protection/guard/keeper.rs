@@ -207,7 +207,8 @@ impl Keeper {
             let again = self.step().await;
             tokio::select! {
                 biased;
-                () = self.changed.notified() => {}
+                // What failed before says nothing of what is there now.
+                () = self.changed.notified() => self.failures = 0,
                 Ok(()) = leads.changed() => {}
                 () = tokio::time::sleep_until(again) => {}
             }

@@ -28,8 +28,8 @@ pub(super) fn admission_api(kind: &str, plural: &str) -> Arc<ApiType> {
 pub(super) struct KeptObject {
     pub(super) api: Arc<ApiType>,
     pub(super) key: Key,
-    /// The answer to the last write.
-    accepted: Option<Value>,
+    /// What was to be written last, and the answer to it.
+    accepted: Option<(Value, Value)>,
     pace: WritePace,
 }
 
@@ -64,13 +64,16 @@ impl KeptObject {
             Err(error) => return Err(error),
         };
         let value = found.as_ref().map(|found| found.to_value());
-        let write = plan_write(wanted, value.as_ref(), self.accepted.as_ref());
+        let same = self.accepted.as_ref().filter(|(sent, _)| sent == wanted);
+        // The bridge itself wants something else than before, as other certificates: no other writer is in its way.
+        let is_renewal = same.is_none() && self.accepted.is_some();
+        let write = plan_write(wanted, value.as_ref(), same.map(|(_, answer)| answer));
         if let (GuardWrite::Keep, Some(found)) = (&write, &found) {
             return Ok(in_place(found));
         }
         let now = Instant::now();
         let not_before = self.pace.may_write_at(now);
-        if not_before > now {
+        if not_before > now && !is_renewal {
             return Ok(Brought::NotBefore(not_before));
         }
         if !may_act() {
@@ -81,13 +84,15 @@ impl KeptObject {
             GuardWrite::Update(object) => {
                 let object = Object::decode(&self.api, &object.to_string())
                     .map_err(|error| ApiError::Unusable(error.to_string()))?;
-                tracing::warn!(object = %self.key, "the guard of usages was changed: it is put back");
+                if !is_renewal {
+                    tracing::warn!(object = %self.key, "the guard of usages was changed: it is put back");
+                }
                 writer.put(&object).await?
             }
             GuardWrite::Create(object) => writer.create_document(&self.api, None, &object).await?,
             GuardWrite::Keep => return Err(ApiError::Conflict("it is gone again".to_owned())),
         };
-        self.accepted = Some(written.to_value());
+        self.accepted = Some((wanted.clone(), written.to_value()));
         Ok(in_place(&written))
     }
 }

@@ -8,7 +8,7 @@ use super::{
     stage::{Bridge, GROUP, Stage, crd_path, definition_path, order, orders},
 };
 
-async fn begin() -> (Stage, Bridge) {
+pub(super) async fn begin() -> (Stage, Bridge) {
     let stage = Stage::with(Options {
         controller_manager: true,
         ..Options::default()
@@ -28,7 +28,8 @@ async fn composed_order(stage: &Stage, namespace: &str, name: &str) -> String {
     path
 }
 
-async fn kubectl(stage: &Stage, words: &[&str]) {
+/// What it prints; it must succeed.
+pub(super) async fn kubectl(stage: &Stage, words: &[&str]) -> String {
     let mut kubectl = tokio::process::Command::new(stage.plane.kubectl());
     kubectl
         .arg("--kubeconfig")
@@ -36,6 +37,7 @@ async fn kubectl(stage: &Stage, words: &[&str]) {
         .args(words);
     let output = kubectl.output().await.unwrap();
     assert!(output.status.success(), "kubectl {words:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[tokio::test]

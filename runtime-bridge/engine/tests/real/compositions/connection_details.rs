@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::{
-    claims::{claim, claims, composite_of},
+    claims::{claim, claims, composite_of, counted, since},
     stage::{Bridge, COMPOSITIONS, Stage},
 };
 
@@ -104,6 +104,33 @@ async fn what_a_function_publishes_reaches_the_claim() {
     stage.gone(&path).await;
     stage.gone(&its).await;
     stage.gone(&mine).await;
+    bridge.end().await;
+}
+
+/// Its own are two of itself, one of its composite resource, and one of its Secret.
+#[tokio::test]
+async fn a_claim_with_a_secret_becomes_ready_by_four_writes_of_its_own() {
+    let (stage, bridge, namespace) = stage("one").await;
+    bridge.rests().await;
+    let before = bridge.writes();
+    let wanted = wanting("a", &json!({"connect": "u"}), "mine");
+    stage.create(&claims(&namespace), &wanted).await;
+    let path = format!("{}/a", claims(&namespace));
+    let made = stage.ready(&path).await;
+    assert!(is_published(&made), "{made:#}");
+    let mine = format!("/api/v1/namespaces/{namespace}/secrets/mine");
+    stage
+        .object(&mine, |secret| holds(secret, &[("user", "u")]))
+        .await;
+    bridge.rests().await;
+    let writes = counted([
+        ("create xpurchases", 1),
+        ("update purchases", 2),
+        // Another one of each is of the composite resource.
+        ("create secrets", 2),
+        ("update xpurchases", 2),
+    ]);
+    assert_eq!(since(&bridge, &before), writes);
     bridge.end().await;
 }
 

@@ -24,6 +24,16 @@ fn hold(finalizers: &Value) -> Value {
     json!({"metadata": {"finalizers": finalizers}})
 }
 
+/// Waits until an event tells what the order left.
+async fn tells_what_it_left(stage: &Stage, message: &str) {
+    let path = "/api/v1/namespaces/one/events?fieldSelector=reason=LeftComposed,involvedObject.name=shop";
+    let told = |list: &Value| {
+        let items = list["items"].as_array().unwrap();
+        items.len() == 1 && items[0]["type"] == "Warning" && items[0]["message"] == message
+    };
+    stage.object(path, told).await;
+}
+
 /// All rights, or all but the deletion of `ConfigMap`s.
 fn rights(may_delete: bool) -> Value {
     let all = json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]});
@@ -153,17 +163,15 @@ async fn what_is_created_in_the_place_of_a_composed_object_is_left() {
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/shop", orders(&namespace));
-    stage
-        .create(&orders(&namespace), &order("shop", &json!({"db": "1"})))
-        .await;
+    let values = json!({"db": "1", "app": "2"});
+    stage.create(&orders(&namespace), &order("shop", &values)).await;
     stage.ready(&path).await;
     let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
-    let db = format!("{maps}/shop-db");
-    stage
-        .admin
-        .patch(&db, &hold(&json!(["test/held"])))
-        .await
-        .unwrap();
+    let (db, app) = (format!("{maps}/shop-db"), format!("{maps}/shop-app"));
+    for path in [&db, &app] {
+        let held = hold(&json!(["test/held"]));
+        stage.admin.patch(path, &held).await.unwrap();
+    }
     stage.admin.delete(&path).await.unwrap();
     stage
         .object(&db, |map| !map["metadata"]["deletionTimestamp"].is_null())
@@ -171,7 +179,15 @@ async fn what_is_created_in_the_place_of_a_composed_object_is_left() {
     stage.admin.patch(&db, &hold(&Value::Null)).await.unwrap();
     let successor = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop-db"}});
     let uid = stage.create(&maps, &successor).await["metadata"]["uid"].clone();
+    let counts_it_no_more = |order: &Value| {
+        let words = "1 of 2 composed resources remain: ConfigMap \"one/shop-app\"";
+        says(order, "Ready", words)
+    };
+    stage.object(&path, counts_it_no_more).await;
+    stage.admin.patch(&app, &hold(&Value::Null)).await.unwrap();
     stage.gone(&path).await;
+    let left = "Left 1 of 2 objects that it referred to: ConfigMap \"one/shop-db\", which nobody controls";
+    tells_what_it_left(&stage, left).await;
     bridge.rests().await;
     let left = stage.admin.get(&db).await.unwrap();
     assert_eq!(left["metadata"]["uid"], uid);
@@ -208,6 +224,9 @@ async fn what_another_owner_took_over_is_left() {
     let uid = stage.admin.patch(&db, &taken).await.unwrap()["metadata"]["uid"].clone();
     stage.admin.patch(&path, &paused(Value::Null)).await.unwrap();
     stage.gone(&path).await;
+    let left =
+        "Left 1 of 2 objects that it referred to: ConfigMap \"one/shop-db\", which Secret \"owner\" controls";
+    tells_what_it_left(&stage, left).await;
     bridge.rests().await;
     let left = stage.admin.get(&db).await.unwrap();
     assert_eq!(left["metadata"]["uid"], uid);
@@ -237,10 +256,16 @@ async fn what_loses_its_owner_while_it_is_deleted_is_waited_for_no_more() {
     stage
         .object(&db, |map| !map["metadata"]["deletionTimestamp"].is_null())
         .await;
-    assert!(stage.admin.get(&path).await.is_ok());
+    let waits_for_it = |order: &Value| {
+        let words = "1 of 2 composed resources remain: ConfigMap \"one/shop-db\"";
+        says(order, "Ready", words)
+    };
+    stage.object(&path, waits_for_it).await;
     let orphaned = json!({"metadata": {"ownerReferences": null}});
     let uid = stage.admin.patch(&db, &orphaned).await.unwrap()["metadata"]["uid"].clone();
     stage.gone(&path).await;
+    let left = "Left 1 of 2 objects that it referred to: ConfigMap \"one/shop-db\", which nobody controls";
+    tells_what_it_left(&stage, left).await;
     // It goes when who holds it lets it go.
     assert_eq!(stage.admin.get(&db).await.unwrap()["metadata"]["uid"], uid);
     stage.admin.patch(&db, &hold(&Value::Null)).await.unwrap();

@@ -31,7 +31,7 @@ async fn composed(stage: &Stage, namespace: &str) -> Vec<Value> {
 }
 
 /// Puts a finalizer on the first composed object, or takes it off; the path of it.
-async fn hold(stage: &Stage, namespace: &str, is_held: bool) -> String {
+pub(super) async fn hold(stage: &Stage, namespace: &str, is_held: bool) -> String {
     let all = composed(stage, namespace).await;
     let path = format!(
         "{}/{}",

@@ -1,7 +1,9 @@
 //! Usages, and what they protect.
 
 mod composed;
+mod cycle;
 mod unlisted;
+mod using;
 
 use serde_json::{Value, json};
 
@@ -19,23 +21,23 @@ async fn begin() -> (Stage, Bridge, String) {
     (stage, bridge, namespace)
 }
 
-fn maps(namespace: &str) -> String {
+pub(super) fn maps(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/configmaps")
 }
 
-fn usages(namespace: &str) -> String {
+pub(super) fn usages(namespace: &str) -> String {
     format!("/apis/protection.crossplane.io/v1beta1/namespaces/{namespace}/usages")
 }
 
-fn map(name: &str) -> Value {
+pub(super) fn map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}})
 }
 
-fn named(name: &str) -> Value {
+pub(super) fn named(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "resourceRef": {"name": name}})
 }
 
-fn usage(name: &str, spec: &Value) -> Value {
+pub(super) fn usage(name: &str, spec: &Value) -> Value {
     json!({
         "apiVersion": "protection.crossplane.io/v1beta1", "kind": "Usage",
         "metadata": {"name": name}, "spec": spec,
@@ -43,7 +45,7 @@ fn usage(name: &str, spec: &Value) -> Value {
 }
 
 /// `app` uses `db`.
-fn app_uses_db() -> Value {
+pub(super) fn app_uses_db() -> Value {
     usage("protect-db", &json!({"of": named("db"), "by": named("app")}))
 }
 
@@ -55,7 +57,7 @@ fn hold(finalizers: &Value) -> Value {
     json!({"metadata": {"finalizers": finalizers}})
 }
 
-fn is_in_use(object: &Value) -> bool {
+pub(super) fn is_in_use(object: &Value) -> bool {
     object["metadata"]["labels"]["crossplane.io/in-use"] == "true"
 }
 

@@ -1,7 +1,9 @@
 //! What refuses deletions of what is in use, on a control plane of its own.
 
+mod certificates;
 mod policy;
 mod replay;
+mod stale_label;
 mod webhook;
 
 use std::{process::Output, sync::Arc};
@@ -30,6 +32,14 @@ const MAPS: &str = "/api/v1/namespaces/shop/configmaps";
 struct GuardStage {
     admin: Admin,
     plane: ControlPlane,
+}
+
+/// Waits until a guard is in force.
+async fn proved(guard: &UsageGuard) {
+    let mut changes = guard.changes();
+    within(changes.wait_for(|state| *state == GuardState::Proved))
+        .await
+        .unwrap();
 }
 
 /// One process.
@@ -118,14 +128,7 @@ impl GuardStage {
 
 impl Replica {
     async fn proved(&self) {
-        let mut changes = self.guard.changes();
-        let proved = async {
-            changes
-                .wait_for(|state| *state == GuardState::Proved)
-                .await
-                .unwrap();
-        };
-        within(proved).await;
+        proved(&self.guard).await;
     }
 
     /// Waits until it says why it is not proved, in these words.

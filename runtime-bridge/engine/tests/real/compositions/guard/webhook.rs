@@ -38,7 +38,7 @@ pub(super) fn options(port: u16) -> WebhookOptions {
 }
 
 /// The kind, without its schema.
-async fn install_usages(stage: &GuardStage) {
+pub(super) async fn install_usages(stage: &GuardStage) {
     let crd = json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -77,16 +77,28 @@ async fn protect(stage: &GuardStage, name: &str, of: &str, uid: Option<&Value>) 
     within(created).await;
 }
 
-async fn certificates(stage: &GuardStage) -> Certificates {
+pub(super) async fn certificates(stage: &GuardStage) -> Certificates {
     let path = format!("/api/v1/namespaces/{SYSTEM}/secrets/crossbridge-usage-webhook");
     let secret = stage.admin.get(&path).await.unwrap();
     let text = secret["data"]["certificates.json"].as_str().unwrap();
     serde_json::from_slice(&STANDARD.decode(text).unwrap()).unwrap()
 }
 
-/// One that asks the webhook itself, as an API server does.
+/// Whom API servers trust, PEM.
+pub(super) async fn trusted(stage: &GuardStage) -> String {
+    let configuration = stage.admin.get(CONFIGURATION).await.unwrap();
+    let text = configuration["webhooks"][0]["clientConfig"]["caBundle"].as_str();
+    String::from_utf8(STANDARD.decode(text.unwrap_or_default()).unwrap()).unwrap()
+}
+
+/// One that trusts the pair in use asks the webhook itself, as an API server does.
 async fn asks(stage: &GuardStage, bridge: &Replica, request: Value) -> Value {
     let authority = certificates(stage).await.current.authority;
+    ask(bridge, &authority, request).await.unwrap()
+}
+
+/// Likewise one that trusts this authority.
+pub(super) async fn ask(bridge: &Replica, authority: &str, request: Value) -> Result<Value, ApiError> {
     let authority = CertificateDer::from_pem_slice(authority.as_bytes()).unwrap();
     let port = bridge.guard.webhook_port().unwrap();
     let mut config = Config::new(format!("https://127.0.0.1:{port}").parse().unwrap());
@@ -95,7 +107,7 @@ async fn asks(stage: &GuardStage, bridge: &Replica, request: Value) -> Value {
     let client = ApiClient::new(client, Arc::new(Metrics::new()), DEADLINE);
     let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
     let request = Request::post("/validate-no-usages").body(review.to_string().into_bytes());
-    client.call("test", "test", request.unwrap()).await.unwrap()
+    client.call("test", "test", request.unwrap()).await
 }
 
 #[tokio::test]
@@ -162,16 +174,12 @@ async fn a_configuration_that_is_edited_or_deleted_is_put_right() {
     bridge.proved().await;
     let bundle = certificates(&stage).await.bundle();
     let mut foreign = stage.admin.get(CONFIGURATION).await.unwrap();
-    let of_config = |configuration: &Value| {
-        let text = configuration["webhooks"][0]["clientConfig"]["caBundle"].as_str();
-        String::from_utf8(STANDARD.decode(text.unwrap_or_default()).unwrap()).unwrap()
-    };
-    assert_eq!(of_config(&foreign), bundle);
+    assert_eq!(trusted(&stage).await, bundle);
     let authority = certificates(&stage).await.current.certificate;
     foreign["webhooks"][0]["clientConfig"]["caBundle"] = STANDARD.encode(authority).into();
     stage.admin.put(CONFIGURATION, &foreign).await.unwrap();
     within(async {
-        while of_config(&stage.admin.get(CONFIGURATION).await.unwrap()) != bundle {
+        while trusted(&stage).await != bundle {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     })
@@ -184,7 +192,7 @@ async fn a_configuration_that_is_edited_or_deleted_is_put_right() {
         }
     })
     .await;
-    assert_eq!(of_config(&stage.admin.get(CONFIGURATION).await.unwrap()), bundle);
+    assert_eq!(trusted(&stage).await, bundle);
     stage.map("db", true).await;
     within(async {
         // Nobody protects it: as soon as the webhook is asked again, it may go.
@@ -277,8 +285,13 @@ async fn certificates_are_renewed_while_every_request_is_answered() {
     };
     let renewed = tokio::time::timeout(LIMIT * 2, renewed).await.unwrap();
     assert_eq!(renewed.previous_authority, Some(first.current.authority));
-    assert_ne!(renewed.current.authority, renewed.previous_authority.unwrap());
+    assert_ne!(
+        &renewed.current.authority,
+        renewed.previous_authority.as_ref().unwrap()
+    );
     bridge.proved().await;
+    // API servers keep connections: what they trust shows by a new one alone.
+    assert_eq!(trusted(&stage).await, renewed.bundle());
 }
 
 /// Tries to delete an object all the time; the answer is how often it could have been deleted, and how often it was refused.
