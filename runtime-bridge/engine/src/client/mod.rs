@@ -88,7 +88,7 @@ impl ApiClient {
         request: Request<Vec<u8>>,
     ) -> Result<String, ApiError> {
         let what = format!("{} {}", request.method(), request.uri().path());
-        // Not of a create: until when one may land is reckoned with the first deadline.
+        // Not of a create: until when one may land is computed from the first deadline.
         let longest = if *request.method() == Method::POST {
             self.deadline
         } else {
