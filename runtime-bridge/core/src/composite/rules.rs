@@ -118,7 +118,7 @@ pub(super) fn is_released(xr: &Composite, uid: &str) -> bool {
     let mut asked = asked.split(',').map(str::trim);
     asked.any(|asked| match asked.strip_prefix("all/") {
         Some(all) => all == xr.uid(),
-        None => !uid.is_empty() && (asked == uid || Rule::ReleaseNamesUid.is_off()),
+        None => !uid.is_empty() && (asked == uid || (!asked.is_empty() && Rule::ReleaseNamesUid.is_off())),
     })
 }
 

@@ -222,7 +222,6 @@ rules! {
     UsageIsVerified: "a used object is labelled only upon a version of its usage that was verified in this term", [Module("protection")];
     UsageOutlivesUsing: "under the deletion of its controller a usage stays until the using object is gone", [Module("protection")];
     DecomposedUsageLeaves: "a usage whose controller lives goes at once", [Module("protection")];
-    UnreadControllerHolds: "a usage whose controller cannot be read stays", [Module("protection")];
     ControllerIsReadLive: "that the controller of a usage lives counts only when a read past the caches shows it", [Module("protection")];
     ParentIsNotWaitedFor: "a usage does not wait for what waits for it", [Module("protection")];
     BulkDeletionKeepsOrder: "a usage without controller waits for a using object that is deleted with it", [Module("protection")];
