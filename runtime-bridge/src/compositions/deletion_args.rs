@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Compositions")]
 pub struct DeletionArgs {
-    /// A composite resource whose deletion takes longer says DeletionOverdue. Annotation crossbridge.dev/deletion-deadline of one beats it.
+    /// A composite resource or claim whose deletion takes longer says DeletionOverdue. Annotation crossbridge.dev/deletion-deadline of one beats it.
     #[arg(
         long,
         env = "CROSSBRIDGE_DELETION_DEADLINE",

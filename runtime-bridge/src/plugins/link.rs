@@ -184,8 +184,8 @@ fn claim(names: &Names, connected: &Connected) -> Result<(), PluginsError> {
     }
 }
 
-/// Waits until all are connected, or one is and the others had their time. An error if none ever can be as they are, or, where `until` is given, none is
-/// until then. Without it something else is served, which waits for no plugin for long.
+/// Waits until all are connected, or one is and the others had their time. An error if none is until then, or none ever can be as they
+/// are. Without `until` something else is served, which waits for no plugin for long, whatever is wrong with it.
 pub async fn any_connected(links: &[PluginLink], until: Option<Instant>) -> Result<(), PluginsError> {
     if links.is_empty() {
         return Ok(());
@@ -198,7 +198,7 @@ pub async fn any_connected(links: &[PluginLink], until: Option<Instant>) -> Resu
         () = first_connected(links) => {}
         () = sleep_until(end) => {}
     }
-    if let Some(error) = hopeless(links) {
+    if let Some(error) = hopeless(links).filter(|_| until.is_some()) {
         return Err(error);
     }
     let all = futures::future::join_all(links.iter().cloned().map(PluginLink::until_connected));

@@ -221,7 +221,6 @@ impl Introspect for Introspection {
         let Some(running) = running.as_ref().filter(|running| running.prepared) else {
             return vec![("startup".into(), Err("not finished".into()))];
         };
-        let links = those_that_serve(self.plugins().iter().map(answers).collect());
         let leadership = self.leadership();
         let leads = leadership.as_ref().is_none_or(|leadership| leadership.leads);
         let kinds = running.kinds.iter().filter_map(|(kind, status)| {
@@ -233,6 +232,8 @@ impl Introspect for Introspection {
         // Somebody else's core is no reason to take this bridge out of service: its plugins' kinds are served.
         let compositions = Some(self.compositions.read().clone()).filter(|standing| !standing.is_empty());
         let compositions = compositions.map(|standing| (format!("compositions: {standing}"), Ok(())));
+        let plugins = self.plugins().iter().map(answers).collect();
+        let links = those_that_serve(plugins, compositions.is_some());
         // Neither is its guard, as API servers reach a webhook only while its bridge is ready.
         let guard = self.usage_guard();
         let guard = guard.map(|standing| (format!("usage guard: {standing}"), Ok(())));

@@ -29,16 +29,20 @@ pub(super) fn answers(link: &PluginLink) -> (String, Result<(), String>) {
     }
 }
 
-/// One plugin that does not answer is shown, and takes no bridge out of service that serves another one.
+/// One plugin that does not answer is shown, and takes no bridge out of service that serves another one, or compositions.
 pub(super) fn those_that_serve(
     plugins: Vec<(String, Result<(), String>)>,
+    composes: bool,
 ) -> Vec<(String, Result<(), String>)> {
-    if plugins.iter().all(|(_, answers)| answers.is_err()) {
-        return plugins;
-    }
+    let none_answers = plugins.iter().all(|(_, answers)| answers.is_err());
+    let served = match (none_answers, composes) {
+        (true, false) => return plugins,
+        (true, true) => "compositions are served",
+        (false, _) => "the others are served",
+    };
     let shown = |(plugin, answers): (String, Result<(), String>)| match answers {
         Ok(()) => (plugin, Ok(())),
-        Err(why) => (format!("{plugin}: {why}; the others are served"), Ok(())),
+        Err(why) => (format!("{plugin}: {why}; {served}"), Ok(())),
     };
     plugins.into_iter().map(shown).collect()
 }
@@ -165,10 +169,13 @@ mod tests {
     fn a_plugin_that_is_down_takes_no_bridge_out_of_service_that_serves_another() {
         let down = || ("plugin a".to_owned(), Err("no answer".to_owned()));
         let up = || ("plugin b".to_owned(), Ok(()));
-        assert_eq!(those_that_serve(vec![down()]), [down()]);
+        assert_eq!(those_that_serve(vec![down()], false), [down()]);
         let shown = "plugin a: no answer; the others are served".to_owned();
-        assert_eq!(those_that_serve(vec![down(), up()]), [(shown, Ok(())), up()]);
-        assert_eq!(those_that_serve(Vec::new()), []);
+        assert_eq!(
+            those_that_serve(vec![down(), up()], false),
+            [(shown, Ok(())), up()]
+        );
+        assert_eq!(those_that_serve(Vec::new(), false), []);
     }
 
     #[test]

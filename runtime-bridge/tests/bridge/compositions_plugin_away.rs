@@ -22,8 +22,12 @@ async fn compositions_are_served_while_the_only_plugin_is_away() {
     create(&orders(&cluster), order("a", 2)).await;
     ready(&cluster, "a").await;
     assert_eq!(values(&composed(&cluster).await), ["1", "2"]);
-    // It is named all the same.
-    let named = |code: u16, text: &str| code == 503 && text.contains("plugin at unix:///nowhere/p.sock");
+    // It is named all the same. The webhook of the guard is reached only while the bridge is ready.
+    let named = |code: u16, text: &str| {
+        code == 200
+            && text.contains("plugin at unix:///nowhere/p.sock")
+            && text.contains("; compositions are served")
+    };
     bridge.until("/readyz?verbose", named).await;
     remove(orders(&cluster), "a").await;
     assert_eq!(values(&composed(&cluster).await), [""; 0]);

@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     composite::{
-        ConditionReport, DELETION_BLOCKED, DELETION_OVERDUE, Deadline, ObjectState, names::DELETION_DEADLINE,
+        ConditionReport, DELETION_BLOCKED, DELETION_OVERDUE, Deadline, LiveObject, ObjectState,
+        names::DELETION_DEADLINE,
     },
     protection,
     reasons::DeletionReason,
@@ -96,14 +97,20 @@ pub(super) fn overdue(of: &Facts) -> Option<ConditionReport> {
     let has_own = of
         .ours()
         .is_some_and(|xr| condition(xr, DELETION_OVERDUE).is_some());
-    match deadline(of) {
-        Some(deadline) => deadline
-            .exceeded(of.snapshot.now)
-            .or_else(|| was_overdue.then(|| ConditionReport::no(DeletionReason::DeadlineExtended, ""))),
+    let is_going = of.ours().is_some_and(LiveObject::is_deleting);
+    let is_unreachable = || hold(of).is_some_and(|hold| hold.reason == DeletionReason::Unreachable);
+    let exceeded = deadline(of).map(|deadline| deadline.exceeded(of.snapshot.now));
+    let is_no_more = match &exceeded {
+        Some(Some(_)) => false,
+        // What its composite resource said of it may still be so.
+        Some(None) => !is_unreachable(),
         // Its composite resource goes, and has a deadline of its own.
-        None if was_overdue && !has_own => Some(ConditionReport::no(DeletionReason::DeadlineExtended, "")),
-        None => None,
-    }
+        None => is_going && !has_own,
+    };
+    let no_more = || ConditionReport::no(DeletionReason::DeadlineExtended, "");
+    exceeded
+        .flatten()
+        .or_else(|| (was_overdue && is_no_more).then(no_more))
 }
 
 /// `DeletionBlocked`, as far as it is the claim's own to say; `None`: as it was, or as the composite resource has it.

@@ -360,8 +360,11 @@ fn a_deletion_is_told_first_and_then_carried_out() {
 
 #[test]
 fn where_parents_vanish_a_claim_goes_with_its_composite_resource_unless_it_asks_to_stay() {
-    let memory = verified();
-    let of = |is_vanishing, policy: &str, is_sent| {
+    let of = |is_vanishing, policy: &str, is_sent, deleted: &str| {
+        let memory = ClaimMemory {
+            deleted: Some(deleted.to_owned()).filter(|uid| !uid.is_empty()),
+            ..verified()
+        };
         let mut of = deleting(
             bound(|it| {
                 ready(it);
@@ -380,16 +383,20 @@ fn where_parents_vanish_a_claim_goes_with_its_composite_resource_unless_it_asks_
         decided(&of, &memory)
     };
     assert_eq!(
-        of(true, "Background", false),
+        of(true, "Background", false, ""),
         "delete composite resource shop-8x5fk"
     );
-    assert_eq!(of(true, "Background", true), "remove finalizer");
-    let stays = of(false, "Background", true);
+    assert_eq!(of(true, "Background", true, "uid-xr"), "remove finalizer");
+    let stays = of(false, "Background", true, "uid-xr");
     assert!(
         stays.starts_with("status") || stays.starts_with("rest"),
         "{stays}"
     );
-    assert_eq!(of(true, "Foreground", true), stays);
+    assert_eq!(of(true, "Foreground", true, "uid-xr"), stays);
+    // That a cache shows it going proves nothing: another one may have its name.
+    for deleted in ["", "uid-of-a-former-one"] {
+        assert_eq!(of(true, "Background", true, deleted), stays);
+    }
 }
 
 #[test]

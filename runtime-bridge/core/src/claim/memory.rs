@@ -23,6 +23,8 @@ pub struct ClaimMemory {
     pub(super) named: Option<String>,
     /// When the last create began whose answer was lost. One that was answered can have no more effect.
     pub(super) lost_create: Option<Timestamp>,
+    /// Uid of the composite resource whose deletion the API server has accepted.
+    pub(super) deleted: Option<String>,
     /// When the claim's composite resource was created, if it was seen in this term.
     pub(super) created: Option<Timestamp>,
     /// The name that was last read live without finding a composite resource of the claim, and when that read began.

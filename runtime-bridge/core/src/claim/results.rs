@@ -260,9 +260,10 @@ pub(super) fn record<A>(
             }
             Err(failure) => not_propagated(memory, snapshot, failure, moment),
         },
-        (Action::Delete(_), Performed::Deleted(result)) => match result {
+        (Action::Delete(deletion), Performed::Deleted(result)) => match result {
             Ok(_) => {
                 memory.failed_deletion = None;
+                memory.deleted = Some(deletion.uid.clone());
                 let message = "Successfully deleted composite resource";
                 let event = Event::normal(ClaimEvent::DeleteCompositeResource, message);
                 memory.events.push(event);

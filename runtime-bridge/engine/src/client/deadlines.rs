@@ -25,7 +25,7 @@ impl Deadlines {
         missed.insert(request.to_owned(), (waited * 2).min(longest));
     }
 
-    /// An answer came, whatever it says.
+    /// It was done in time.
     pub(super) fn answered(&self, request: &str) {
         self.0.lock().remove(request);
     }

@@ -163,7 +163,9 @@ fn link(
                     tokio::spawn(supervision.run(stop));
                     return Connected { endpoint, plugin };
                 }
-                Err(_) => tokio::time::sleep(Duration::from_millis(500)).await,
+                Err(error) if error.is_temporary() => tokio::time::sleep(Duration::from_millis(500)).await,
+                // Nothing that is simulated makes it so: nothing of the plugin's will become as desired.
+                Err(_) => std::future::pending().await,
             }
         }
     };

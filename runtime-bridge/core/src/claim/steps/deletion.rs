@@ -11,7 +11,7 @@ use super::super::{
     standing::Standing,
 };
 use crate::{
-    composite::{LiveObject, ObjectState, SecretName, reports_deletion},
+    composite::{ObjectState, SecretName, reports_deletion},
     rule::Rule,
 };
 
@@ -103,11 +103,14 @@ fn is_over(of: &Facts) -> bool {
     is_deleting(of) && (rules::is_gone_for_good(of) || vanishes(of) || Rule::ClaimOutlivesComposite.is_off())
 }
 
-/// Its composite resource is being deleted, and what remains is not waited for.
+/// The deletion of its composite resource was accepted, and what remains is not waited for. What a cache shows of that may be a former one of the name,
+/// and nobody collects what a claim leaves: after a restart it is waited for.
 fn vanishes(of: &Facts) -> bool {
     of.snapshot.settings.vanishing_parents
         && !of.snapshot.claim.deletes_in_foreground()
-        && of.ours().is_some_and(LiveObject::is_deleting)
+        && of
+            .ours()
+            .is_some_and(|xr| of.memory.deleted.as_deref() == Some(xr.uid()))
 }
 
 pub(in super::super) fn remove_finalizer(of: &Facts) -> Flow {

@@ -153,17 +153,18 @@ fn is_over(of: &Context) -> bool {
         && (remaining(of).is_empty() || vanishes(of) || Rule::CompositeOutlivesComposed.is_off())
 }
 
-/// All that is free has been marked; what is in use, or cannot be read, is left to the garbage collector.
+/// All that remains has been marked, or is in use: that is left to the garbage collector.
 fn vanishes(of: &Context) -> bool {
-    let is_kept = |(id, _): (ObjectId, _)| {
-        of.object(&id).is_some_and(|object| {
-            rules::is_ours(of.snapshot, &id)
-                && !object.is_deleting()
-                && in_use::usage_of(of, &id, object).is_none()
-                && !in_use::goes_last(of, &id, object)
+    let is_left = |id: &ObjectId| {
+        of.object(id).is_some_and(|object| {
+            object.is_deleting()
+                || in_use::usage_of(of, id, object).is_some()
+                || in_use::goes_last(of, id, object)
         })
     };
-    of.snapshot.settings.vanishing_parents && of.snapshot.in_use.unknown.is_none() && !of.ids().any(is_kept)
+    of.snapshot.settings.vanishing_parents
+        && of.snapshot.in_use.unknown.is_none()
+        && remaining(of).iter().all(is_left)
 }
 
 pub(in super::super) fn wait(of: &Context) -> Flow {
@@ -236,6 +237,7 @@ fn late_create(of: &Context) -> Option<String> {
         .ids()
         .filter(|(id, _)| matches!(of.seen(id), Some(ObjectState::Absent)))
         .filter(|(id, _)| !rules::is_gone_with_owner(of.snapshot, of.memory, id))
+        .filter(|(id, _)| !rules::is_creation_complete(of.snapshot, of.memory, id))
         .filter_map(|(id, _)| rules::creates_end(of.snapshot, of.memory, &id))
         .filter(|end| of.snapshot.now < *end)
         .max()?;

@@ -69,6 +69,10 @@ impl KeptObject {
         let is_renewal = same.is_none() && self.accepted.is_some();
         let write = plan_write(wanted, value.as_ref(), same.map(|(_, answer)| answer));
         if let (GuardWrite::Keep, Some(found)) = (&write, &found) {
+            // Another leader may have written what is wanted now.
+            if is_renewal {
+                self.accepted = Some((wanted.clone(), found.to_value()));
+            }
             return Ok(in_place(found));
         }
         let now = Instant::now();
