@@ -26,6 +26,9 @@ use crate::{
     plugins::{CallMetrics, Connected, PluginLink, Standing},
 };
 
+/// How compositions stand that are served.
+pub(super) const SERVING: &str = "serving";
+
 /// How many calls are reported for one object.
 const CALLS: usize = 10;
 
@@ -231,9 +234,9 @@ impl Introspect for Introspection {
         let election = leadership.iter().map(elected);
         // Somebody else's core is no reason to take this bridge out of service: its plugins' kinds are served.
         let compositions = Some(self.compositions.read().clone()).filter(|standing| !standing.is_empty());
+        let composes = compositions.as_deref() == Some(SERVING);
         let compositions = compositions.map(|standing| (format!("compositions: {standing}"), Ok(())));
-        let plugins = self.plugins().iter().map(answers).collect();
-        let links = those_that_serve(plugins, compositions.is_some());
+        let links = those_that_serve(self.plugins().iter().map(answers).collect(), composes);
         // Neither is its guard, as API servers reach a webhook only while its bridge is ready.
         let guard = self.usage_guard();
         let guard = guard.map(|standing| (format!("usage guard: {standing}"), Ok(())));

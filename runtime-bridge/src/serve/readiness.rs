@@ -175,6 +175,8 @@ mod tests {
             those_that_serve(vec![down(), up()], false),
             [(shown, Ok(())), up()]
         );
+        let shown = "plugin a: no answer; compositions are served".to_owned();
+        assert_eq!(those_that_serve(vec![down()], true), [(shown, Ok(()))]);
         assert_eq!(those_that_serve(Vec::new(), false), []);
     }
 

@@ -9,7 +9,10 @@ use bridge_engine::{
 };
 use futures::future::join;
 
-use super::{ProcessContext, introspection::Introspection};
+use super::{
+    ProcessContext,
+    introspection::{Introspection, SERVING},
+};
 use crate::compositions::{Compositions, EndpointSources, Obstacle, OtherCore, install, report_functions};
 
 /// The composition layer of one engine, if it has any.
@@ -112,7 +115,7 @@ impl<'a> ServedCompositions<'a> {
         let layer = self
             .layer
             .insert(CompositionLayer::start(self.engine, functions, options));
-        self.bridge.set_compositions("serving");
+        self.bridge.set_compositions(SERVING);
         tracing::info!("serving compositions");
         let engine = self.engine;
         let follow = async {
