@@ -7,7 +7,10 @@ use super::{
     decide_tests::{at, bound, decided, deleting, named, ready, verified},
     memory::FailedWrite,
 };
-use crate::{composite::LiveObject, protection::names::IN_USE};
+use crate::{
+    composite::{LiveObject, ObjectState},
+    protection::names::IN_USE,
+};
 
 fn labelled(xr: &mut LiveObject) {
     ready(xr);
@@ -58,6 +61,21 @@ fn a_claim_that_is_held_is_overdue_after_its_deadline() {
         later.contains("DeletionOverdue=False/DeadlineExtended: "),
         "{later}"
     );
+}
+
+/// What it says may be its composite resource's, whose deadline is another one.
+#[test]
+fn a_claim_whose_composite_resource_cannot_be_read_says_of_overdue_what_it_said() {
+    let mut of = deleting(bound(ready), true);
+    let conditions = of.claim.object["status"]["conditions"].as_array_mut().unwrap();
+    conditions.push(
+        json!({"type": "DeletionOverdue", "status": "True", "reason": "DeadlineExceeded", "message": "",
+        "lastTransitionTime": "2026-01-01T01:00:20Z"}),
+    );
+    of.xr = ObjectState::Unknown("no answer".to_owned());
+    let said = after(of, verified(), 20);
+    assert!(said.contains("DeletionBlocked=True/Unreachable"), "{said}");
+    assert!(said.contains("DeletionOverdue=True/DeadlineExceeded"), "{said}");
 }
 
 /// Under the webhook guard it holds nothing; under the policy guard that says so, with the command that takes it off.
