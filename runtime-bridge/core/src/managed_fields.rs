@@ -5,14 +5,19 @@
 
 use serde_json::{Map, Value};
 
+use crate::composite::names;
+
 /// The entries after `to` owns by apply what the managers in `from` own by create or update; `None`: they own nothing so.
 ///
-/// Entries of subresources stay as they are. Where entries are of several versions of the kind, those of one version are united, and the others
+/// Entries of subresources stay as they are, and so does what a machine of its own has written into the object, see [`is_of_machine`]. Where entries are of several versions of the kind, those of one version are united, and the others
 /// dropped, as their fields cannot be compared: those fields stay on the object without an owner.
 pub fn converted(entries: &[Value], from: &[&str], to: &str) -> Option<Vec<Value>> {
     let is_update = |entry: &Value| {
         let manager = entry["manager"].as_str().unwrap_or_default();
-        entry["operation"] == "Update" && is_of_object(entry) && from.contains(&manager)
+        entry["operation"] == "Update"
+            && is_of_object(entry)
+            && from.contains(&manager)
+            && !is_of_machine(entry)
     };
     let is_target =
         |entry: &Value| entry["operation"] == "Apply" && is_of_object(entry) && entry["manager"] == to;
@@ -38,6 +43,14 @@ pub fn converted(entries: &[Value], from: &[&str], to: &str) -> Option<Vec<Value
 
 fn is_of_object(entry: &Value) -> bool {
     entry["subresource"].as_str().unwrap_or_default().is_empty()
+}
+
+/// By the manager of old client-side applies machines write, too: finalizer, references and revision of a composite resource that another one composes,
+/// what a usage is about, and the mark of what is in use. Whoever composes the object desires none of it, and its apply would take it away.
+fn is_of_machine(entry: &Value) -> bool {
+    let metadata = &entry["fieldsV1"]["f:metadata"];
+    let is_marked = !metadata["f:labels"][format!("f:{}", names::IN_USE)].is_null();
+    entry["manager"] == names::CROSSPLANE_MANAGER && (is_marked || !metadata["f:finalizers"].is_null())
 }
 
 /// A set of fields is a tree whose nodes are all that counts.
@@ -106,6 +119,29 @@ mod tests {
         assert_eq!(
             converted(&entries, &["created", "old"], "ours"),
             Some(vec![entry("ours", "Apply", "v1", &united)])
+        );
+    }
+
+    #[test]
+    fn what_a_machine_wrote_into_a_composed_object_stays_its_own() {
+        let created = entry("created", "Update", "v1", &json!({"f:spec": {"f:size": {}}}));
+        let applied = entry("ours", "Apply", "v1", &json!({"f:spec": {"f:size": {}}}));
+        for fields in [
+            json!({"f:metadata": {"f:finalizers": {".": {}}}, "f:spec": {"f:crossplane": {"f:resourceRefs": {}}}}),
+            json!({"f:metadata": {"f:labels": {"f:crossplane.io/in-use": {}}}}),
+        ] {
+            let machine = entry("crossplane", "Update", "v1", &fields);
+            let entries = [created.clone(), machine.clone()];
+            assert_eq!(
+                converted(&entries, &["created", "crossplane"], "ours"),
+                Some(vec![applied.clone(), machine.clone()])
+            );
+            assert_eq!(converted(&[machine], &["created", "crossplane"], "ours"), None);
+        }
+        let old = entry("crossplane", "Update", "v1", &json!({"f:spec": {"f:size": {}}}));
+        assert_eq!(
+            converted(&[old], &["created", "crossplane"], "ours"),
+            Some(vec![applied])
         );
     }
 
