@@ -18,6 +18,9 @@ const COMPOSED: [&str; 3] = [
     "/apis/protection.crossplane.io/v1beta1/usages",
 ];
 
+/// What a user did beside the scenario has so long to take effect.
+const AFTER_DEPARTURE: Duration = Duration::from_secs(3);
+
 /// Where a scenario of compositions runs.
 #[async_trait(?Send)]
 pub trait CompositionBackend: ClusterBackend {
@@ -25,6 +28,23 @@ pub trait CompositionBackend: ClusterBackend {
     async fn crash(&mut self, process: Process) -> Result<Flow, Unexpected>;
     /// Starts the process again.
     async fn start(&mut self, process: Process) -> Result<(), Unexpected>;
+
+    /// A user applies an object at this path.
+    fn note_applied(&mut self, _path: &str, _object: &Value) {}
+
+    /// Whether a user has done something that the scenario does not have: its expectations do not count any more, and everything has to end all the
+    /// same.
+    fn has_departed(&self) -> bool {
+        false
+    }
+
+    /// What such a user applies again, once.
+    fn take_recreation(&mut self) -> Option<Value> {
+        None
+    }
+
+    /// What such a user has paused goes on.
+    fn resume_all(&mut self) {}
 }
 
 /// A scenario on its way.
@@ -62,12 +82,27 @@ impl CompositionRunner {
                     self.scenario.name, self.taken
                 ))
             };
-            if taken.map_err(about)? == Flow::Interrupted {
+            let flow = match taken {
+                Err(_) if backend.has_departed() => Flow::Goes,
+                taken => taken.map_err(about)?,
+            };
+            if let Some(object) = backend.take_recreation() {
+                // If its kind has gone in the meantime, it is not applied.
+                let _ = self.apply(&object, backend).await;
+            }
+            if flow == Flow::Interrupted {
                 return Ok(Flow::Interrupted);
             }
         }
+        backend.resume_all();
         backend.set_profile(Profile::default()).await?;
-        let cleared = self.clear(backend).await;
+        let had_departed = backend.has_departed();
+        let mut cleared = self.clear(backend).await;
+        if cleared.is_err() && backend.has_departed() && !had_departed {
+            // It came in between.
+            backend.resume_all();
+            cleared = self.clear(backend).await;
+        }
         cleared.map_err(|why| Unexpected(format!("{}: at its end: {why}", self.scenario.name)))?;
         Ok(Flow::Goes)
     }
@@ -93,8 +128,6 @@ impl CompositionRunner {
                     demand(backend, Method::DELETE, &path, &Value::Null).await?;
                 }
             }
-            Step::DeleteVisibly { of, before } => self.delete_visibly(of, before, backend).await?,
-            Step::Refused { of, message } => self.refused(of, message, backend).await?,
             Step::Note { of, name } => {
                 let path = self.path(of, backend).await?;
                 let object = demand(backend, Method::GET, &path, &Value::Null).await?;
@@ -102,6 +135,12 @@ impl CompositionRunner {
                 let uid = uid.ok_or_else(|| Unexpected(format!("{of} has no uid")))?;
                 self.objects.noted.insert(name.clone(), uid.to_owned());
             }
+            // What is to come of a departure is not known: there is time for it, and its end counts.
+            Step::Expect(_) | Step::DeleteVisibly { .. } | Step::Refused { .. } if backend.has_departed() => {
+                backend.pass(AFTER_DEPARTURE).await;
+            }
+            Step::DeleteVisibly { of, before } => self.delete_visibly(of, before, backend).await?,
+            Step::Refused { of, message } => self.refused(of, message, backend).await?,
             Step::Expect(expectation) => self.expect(expectation, backend).await?,
         }
         Ok(Flow::Goes)
@@ -130,6 +169,7 @@ impl CompositionRunner {
         let path = self.objects.path(&reference)?;
         let collection = path.rsplit_once('/').map(|(collection, _)| collection);
         let object = self.objects.fill_all(object);
+        backend.note_applied(&path, &object);
         ask(backend, Method::POST, collection.unwrap_or_default(), &object)
             .await
             .map(drop)
@@ -228,7 +268,11 @@ impl CompositionRunner {
         let path = self.path(&wanted.of, backend).await?;
         let within = wanted.within.map(|seconds| Duration::from_secs(seconds.into()));
         let end = Instant::now() + within.unwrap_or_else(|| backend.wait_limit());
+        let had_departed = backend.has_departed();
         loop {
+            if backend.has_departed() && !had_departed {
+                return Err(Unexpected(format!("{}: a user did something else", wanted.of)));
+            }
             let missing = match backend.kube(Method::GET, &path, &Value::Null).await {
                 Ok((code @ (200 | 404), object)) => {
                     let object = (code == 200).then_some(object);
@@ -297,7 +341,11 @@ impl CompositionRunner {
             if code == 404 {
                 continue;
             }
-            if !is_deleting(&object) {
+            if !is_deleting(&object) && backend.has_departed() {
+                // It may be in use, or of the bridge, for a while.
+                let is_temporary = |code| code != 404;
+                let _ = ask_while(backend, Method::DELETE, &path, &Value::Null, is_temporary).await;
+            } else if !is_deleting(&object) {
                 demand(backend, Method::DELETE, &path, &Value::Null).await?;
             }
             let gone = Expectation {

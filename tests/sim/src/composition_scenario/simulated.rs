@@ -1,6 +1,7 @@
 //! A scenario of compositions in virtual time.
 
 use async_trait::async_trait;
+use serde_json::Value;
 
 use super::{CompositionBackend, CompositionRunner, CompositionScenario, Process};
 use crate::{
@@ -63,6 +64,22 @@ pub fn simulate_with_faults(
 
 #[async_trait(?Send)]
 impl CompositionBackend for Simulated {
+    fn note_applied(&mut self, path: &str, object: &Value) {
+        self.environment().departure.note_applied(path, object);
+    }
+
+    fn has_departed(&self) -> bool {
+        self.environment().departure.is_taken()
+    }
+
+    fn take_recreation(&mut self) -> Option<Value> {
+        self.environment().departure.take_recreation()
+    }
+
+    fn resume_all(&mut self) {
+        self.environment().resume_all();
+    }
+
     async fn crash(&mut self, process: Process) -> Result<Flow, Unexpected> {
         match process {
             Process::Bridge => Ok(self.crash_bridge()),

@@ -41,7 +41,7 @@ pub(crate) fn simulate_in(
 ) -> Result<Vec<String>, (Unexpected, Vec<String>)> {
     let _ends = Deadline::begin("a scenario".to_owned());
     if running.function.is_some() {
-        *environment.compositions.lock() = Some(CompositionChecker::default());
+        *environment.compositions.lock() = Some(CompositionChecker::new(false));
     }
     let ended = Environment::logging(environment, || {
         for number in 0.. {
@@ -131,6 +131,10 @@ impl Simulated {
             backend.start_bridge();
         }
         backend
+    }
+
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     pub(crate) fn start_bridge(&mut self) {

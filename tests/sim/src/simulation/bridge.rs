@@ -1,6 +1,9 @@
 //! A bridge, wired as the binary wires it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use bridge_core::lease::Timing;
 use bridge_engine::{
@@ -101,7 +104,8 @@ async fn serve(
     let led = CancellationToken::new();
     let _leads = led.clone().drop_guard();
     let election = elector.map(|elector| tokio::spawn(elector.run(led.clone())));
-    let compositions = function.map(|function| function.compositions(process));
+    let vanishing_parents = environment.vanishing_parents.load(Ordering::Relaxed);
+    let compositions = function.map(|function| function.compositions(process, vanishing_parents));
     let process = ProcessContext {
         behaviour: environment.behaviour.clone(),
         clients,

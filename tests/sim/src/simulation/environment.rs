@@ -3,7 +3,10 @@
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
-    sync::{Arc, atomic::AtomicUsize},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize},
+    },
     time::Duration,
 };
 
@@ -25,6 +28,7 @@ use super::{
     chance::Chance,
     compositions::CompositionChecker,
     coverage::Coverage,
+    departure::Departure,
     function_host::FunctionHost,
     invariants::InvariantChecker,
     journal::Journal,
@@ -53,6 +57,8 @@ pub(crate) struct Environment {
     pub(crate) crash: CrashPoint,
     /// What becomes of single writes, where a schedule is explored.
     pub(crate) faults: WriteFaults,
+    /// What a user does beside a scenario.
+    pub(crate) departure: Departure,
     /// The process of each bridge.
     processes: Mutex<[Process; 2]>,
     /// Watches that the API server serves, by bridge and plural.
@@ -65,6 +71,8 @@ pub(crate) struct Environment {
     pub(crate) bridge: Mutex<Option<Arc<Introspection>>>,
     /// The function of compositions; `None`: they are not served.
     pub(crate) function: Mutex<Option<Arc<FunctionHost>>>,
+    /// Bridges run with `--vanishing-parents`.
+    pub(crate) vanishing_parents: AtomicBool,
     /// What compositions must never do, where they are served.
     pub(crate) compositions: Mutex<Option<CompositionChecker>>,
 }
@@ -92,12 +100,14 @@ impl Environment {
             behaviour: behaviour(settings),
             crash: CrashPoint::default(),
             faults: WriteFaults::default(),
+            departure: Departure::default(),
             processes: Mutex::default(),
             watches: Mutex::default(),
             writes_asked: AtomicUsize::new(0),
             bridges,
             bridge: Mutex::new(None),
             function: Mutex::new(None),
+            vanishing_parents: AtomicBool::new(false),
             compositions: Mutex::new(None),
             time,
         })

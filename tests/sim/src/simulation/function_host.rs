@@ -136,7 +136,11 @@ impl FunctionHost {
     ///
     /// # Errors
     /// The endpoint cannot be read.
-    pub(crate) fn compositions(self: &Arc<Self>, process: &Process) -> Result<Compositions, String> {
+    pub(crate) fn compositions(
+        self: &Arc<Self>,
+        process: &Process,
+        vanishing_parents: bool,
+    ) -> Result<Compositions, String> {
         let endpoint: FunctionEndpoint = ENDPOINT.parse().map_err(|error| format!("{error}"))?;
         let flags = BTreeMap::from([(FUNCTION.to_owned(), endpoint)]);
         let table = EndpointTable::default();
@@ -152,7 +156,7 @@ impl FunctionHost {
             client: Arc::new(Client::new(options)),
             metrics,
             deletion_deadline: Duration::from_mins(15),
-            vanishing_parents: false,
+            vanishing_parents,
             revision_history_limit: 20,
             max_composed: 2_000,
             replay_window: Duration::from_mins(10),

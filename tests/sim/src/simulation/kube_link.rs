@@ -175,6 +175,7 @@ impl Chaos for KubeLink {
         }
         self.environment
             .watch_compositions((code < 300).then_some(request));
+        self.environment.watch_refusal(request, code);
         let writer = (self.environment.bridges > 1).then_some(self.process.identity.as_str());
         self.environment.watch_api(writer);
     }

@@ -9,6 +9,7 @@ mod cloud_link;
 mod compositions;
 mod coverage;
 mod deadline;
+mod departure;
 mod environment;
 mod function_host;
 mod invariants;
@@ -35,6 +36,7 @@ pub(crate) use self::{
 };
 pub use self::{
     coverage::Counts,
+    departure::UserStep,
     run::Report,
     seed_kind::SeedKind,
     write_faults::{FaultAt, WriteFault},

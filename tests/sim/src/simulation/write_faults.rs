@@ -7,7 +7,10 @@ use fake_kube::fault::{Outcome, Request};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::environment::{Environment, Process};
+use super::{
+    departure::UserStep,
+    environment::{Environment, Process},
+};
 
 /// A write that lands late does so after this time: its caller waits no longer.
 const LATE_SECONDS: u32 = 30;
@@ -37,11 +40,13 @@ pub enum WriteFault {
     StaleView,
     /// The leader of two bridges is paused until the other one leads; then its write lands, if it is still good.
     LeaseMoves,
+    /// Just before it a user does something else than the scenario has.
+    User(UserStep),
 }
 
 impl WriteFault {
     /// Each of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 14] = [
         Self::DiesBefore,
         Self::DiesAfter,
         Self::AnswerLost,
@@ -51,7 +56,21 @@ impl WriteFault {
         Self::Rejected,
         Self::StaleView,
         Self::LeaseMoves,
+        Self::User(UserStep::Deletes),
+        Self::User(UserStep::Recreates),
+        Self::User(UserStep::Pauses),
+        Self::User(UserStep::DeletesComposed),
+        Self::User(UserStep::DeletesDefinition),
     ];
+}
+
+impl fmt::Display for WriteFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User(step) => write!(f, "User{step:?}"),
+            other => write!(f, "{other:?}"),
+        }
+    }
 }
 
 /// A fault, and at which write: `12:LandsLate`, from 0.
@@ -65,7 +84,7 @@ pub struct FaultAt {
 
 impl fmt::Display for FaultAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{:?}", self.write, self.fault)
+        write!(f, "{}:{}", self.write, self.fault)
     }
 }
 
@@ -75,14 +94,12 @@ impl FromStr for FaultAt {
     fn from_str(text: &str) -> Result<Self, String> {
         let read = || {
             let (write, name) = text.split_once(':')?;
-            let fault = WriteFault::ALL
-                .into_iter()
-                .find(|one| format!("{one:?}") == name)?;
+            let fault = WriteFault::ALL.into_iter().find(|one| one.to_string() == name)?;
             let write = write.parse().ok()?;
             Some(Self { write, fault })
         };
         read().ok_or_else(|| {
-            let names = WriteFault::ALL.map(|one| format!("{one:?}")).join(", ");
+            let names = WriteFault::ALL.map(|one| one.to_string()).join(", ");
             format!("{text:?} is not NUMBER:NAME with one of the names {names}")
         })
     }
@@ -146,7 +163,7 @@ impl Environment {
     /// A write of this process comes: what becomes of it, if it has a fault.
     pub(super) fn write_fault(self: &Arc<Self>, process: &Process, request: &Request) -> Option<Outcome> {
         let fault = self.faults.next()?;
-        self.log.note(|| format!("{fault:?}: {request}"));
+        self.log.note(|| format!("{fault}: {request}"));
         let dies = || {
             let process = process.clone();
             // Once the request that is under way was carried out, or was not.
@@ -169,6 +186,10 @@ impl Environment {
             }
             WriteFault::Conflict => Some(Outcome::Conflict),
             WriteFault::Rejected => Some(Outcome::Invalid),
+            WriteFault::User(step) => {
+                self.take_user_step(step);
+                None
+            }
             WriteFault::StaleView => {
                 self.faults.0.lock().stale_until = Some(Instant::now() + STALE);
                 None

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::secrets;
 use crate::simulation::function_host::FUNCTION;
 
 /// API group of what users define.
@@ -10,6 +11,10 @@ pub(super) const GROUP: &str = "shop.example.org";
 pub(super) const NAMESPACE: &str = "default";
 /// So many programs differ; then they repeat themselves.
 const VARIANTS: u32 = 4;
+/// What a claim says in places of the machinery.
+pub(super) const MEDDLED: &str = "meddled";
+/// The field that an edited definition has.
+pub(super) const EDITED: &str = "note";
 
 /// A kind that users make objects of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,23 +23,30 @@ pub(super) enum Kind {
     Order,
     /// Claims of cluster-scoped ones.
     Purchase,
+    /// Composite resources that compose an [`Order`](Self::Order).
+    Chain,
+    /// Composite resources that compose a managed resource of the plugin.
+    Shop,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 2] = [Self::Order, Self::Purchase];
+    /// Of every seed; others are where the plan has objects of them.
+    pub(super) const ALWAYS: [Self; 2] = [Self::Order, Self::Purchase];
 
     pub(super) fn plural(self) -> &'static str {
         match self {
             Self::Order => "orders",
             Self::Purchase => "purchases",
+            Self::Chain => "chains",
+            Self::Shop => "shops",
         }
     }
 
     /// Plural of the composite resources behind it.
     pub(super) fn composite_plural(self) -> &'static str {
         match self {
-            Self::Order => "orders",
             Self::Purchase => "xpurchases",
+            other => other.plural(),
         }
     }
 
@@ -42,6 +54,8 @@ impl Kind {
         match self {
             Self::Order => "Order",
             Self::Purchase => "XPurchase",
+            Self::Chain => "Chain",
+            Self::Shop => "Shop",
         }
     }
 
@@ -53,44 +67,64 @@ impl Kind {
     /// Of its definitions: the version in which it is written.
     pub(super) fn definitions(self) -> String {
         let version = match self {
-            Self::Order => "v2",
             Self::Purchase => "v1",
+            _ => "v2",
         };
         format!("/apis/apiextensions.crossplane.io/{version}/compositeresourcedefinitions")
     }
 
-    /// Its definition.
-    pub(super) fn definition(self) -> Value {
+    /// Name of its definition, and of the CRD of its composite resources.
+    pub(super) fn definition_name(self) -> String {
+        format!("{}.{GROUP}", self.composite_plural())
+    }
+
+    /// Its definition. `edits`: how often it was edited.
+    pub(super) fn definition(self, edits: u32) -> Value {
         let plural = self.composite_plural();
         let mut spec = json!({
             "group": GROUP,
             "names": {"kind": self.composite_kind(), "plural": plural},
-            "versions": [{
-                "name": "v1", "served": true, "referenceable": true,
-                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {
-                    "type": "object", "properties": {"size": {"type": "integer"}},
-                }}}},
-            }],
+            "versions": self.versions(edits),
         });
         match self {
-            Self::Order => spec["scope"] = "Namespaced".into(),
             Self::Purchase => spec["claimNames"] = json!({"kind": "Purchase", "plural": "purchases"}),
+            _ => spec["scope"] = "Namespaced".into(),
         }
-        json!({"metadata": {"name": format!("{plural}.{GROUP}")}, "spec": spec})
+        json!({"metadata": {"name": self.definition_name()}, "spec": spec})
+    }
+
+    /// Its versions, the schema of which an edit gives a field, and the next one takes it away.
+    pub(super) fn versions(self, edits: u32) -> Value {
+        let mut properties = json!({"size": {"type": "integer"}});
+        if edits % 2 == 1 {
+            properties[EDITED] = json!({"type": "string"});
+        }
+        let mut spec = json!({"type": "object", "properties": properties});
+        if edits % 2 == 1 && self == Self::Purchase {
+            spec["x-kubernetes-preserve-unknown-fields"] = true.into();
+        }
+        json!([{
+            "name": "v1", "served": true, "referenceable": true,
+            "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
+        }])
     }
 
     /// Its composition. `variant`: which program.
-    pub(super) fn composition(self, variant: u32) -> Value {
-        json!({
-            "metadata": {"name": self.composite_plural()},
-            "spec": {
-                "compositeTypeRef": {"apiVersion": format!("{GROUP}/v1"), "kind": self.composite_kind()},
-                "mode": "Pipeline",
-                "pipeline": [{
-                    "step": "compose", "functionRef": {"name": FUNCTION}, "input": self.program(variant),
-                }],
-            },
-        })
+    pub(super) fn composition(self, variant: u32, has_secrets: bool) -> Value {
+        let mut step = json!({
+            "step": "compose", "functionRef": {"name": FUNCTION}, "input": self.program(variant),
+        });
+        let mut spec = json!({
+            "compositeTypeRef": {"apiVersion": format!("{GROUP}/v1"), "kind": self.composite_kind()},
+            "mode": "Pipeline",
+        });
+        if has_secrets && self == Self::Purchase {
+            spec["writeConnectionSecretsToNamespace"] = NAMESPACE.into();
+            step["input"]["credential"] = secrets::DETAILS.into();
+            step["credentials"] = secrets::credentials();
+        }
+        spec["pipeline"] = json!([step]);
+        json!({"metadata": {"name": self.composite_plural()}, "spec": spec})
     }
 
     /// What the function does.
@@ -106,18 +140,21 @@ impl Kind {
     /// What is composed, whatever it is desired by.
     pub(super) fn resources(self, variant: u32) -> Vec<Desired> {
         let variant = variant % VARIANTS;
+        match self {
+            Self::Order | Self::Purchase => self.config_maps(variant),
+            Self::Chain => chained(variant),
+            Self::Shop => managed(variant),
+        }
+    }
+
+    /// `ConfigMaps`, and with an order a usage.
+    fn config_maps(self, variant: u32) -> Vec<Desired> {
         let config_map = |name: &'static str, data: Value| {
-            let mut object = json!({
-                "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"labels": {"role": name}}, "data": data,
-            });
+            let mut desired = config_map(name, data);
             if self == Self::Purchase {
-                object["metadata"]["namespace"] = NAMESPACE.into();
+                desired.object["metadata"]["namespace"] = NAMESPACE.into();
             }
-            Desired {
-                name,
-                object,
-                sizes: None,
-            }
+            desired
         };
         // A field comes and goes, and a label.
         let mut store = json!({"variant": variant.to_string()});
@@ -136,22 +173,95 @@ impl Kind {
             ..config_map("cache", json!({"variant": variant.to_string()}))
         });
         if self == Self::Order {
-            let of = |role: &str| {
-                json!({"apiVersion": "v1", "kind": "ConfigMap", "resourceSelector": {
-                    "matchControllerRef": true, "matchLabels": {"role": role},
-                }})
-            };
+            let (of, by) = (by_role(CONFIG_MAP, "store"), by_role(CONFIG_MAP, "page"));
             all.push(Desired {
-                name: "usage",
-                object: json!({
-                    "apiVersion": "protection.crossplane.io/v1beta1", "kind": "Usage",
-                    "spec": {"of": of("store"), "by": of("page")},
-                }),
                 sizes: Some(vec![1, 2]),
+                ..usage(&of, &by, false)
             });
         }
         all
     }
+}
+
+/// What a claim may say of the machinery, if its schema lets it.
+pub(super) fn meddling() -> Value {
+    let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": MEDDLED});
+    json!({
+        "metadata": {
+            "annotations": {"crossbridge.dev/applied": MEDDLED, "crossbridge.dev/claim": MEDDLED},
+            "labels": {"crossplane.io/composite": MEDDLED},
+        },
+        "spec": {"claimRef": reference, "resourceRefs": [reference]},
+    })
+}
+
+/// API version and kind.
+type Typed = (&'static str, &'static str);
+
+const CONFIG_MAP: Typed = ("v1", "ConfigMap");
+const ORDER: Typed = ("shop.example.org/v1", "Order");
+const TABLE: Typed = ("fake.example.org/v1alpha1", super::run::PLUGIN_KIND);
+
+fn object((api_version, kind): Typed, role: &str) -> Value {
+    json!({"apiVersion": api_version, "kind": kind, "metadata": {"labels": {"role": role}}})
+}
+
+fn config_map(name: &'static str, data: Value) -> Desired {
+    let mut object = object(CONFIG_MAP, name);
+    object["data"] = data;
+    Desired::always(name, object)
+}
+
+/// What the same composite resource composes for this role.
+fn by_role((api_version, kind): Typed, role: &str) -> Value {
+    json!({"apiVersion": api_version, "kind": kind, "resourceSelector": {
+        "matchControllerRef": true, "matchLabels": {"role": role},
+    }})
+}
+
+fn usage(of: &Value, by: &Value, replays: bool) -> Desired {
+    let mut object = json!({
+        "apiVersion": "protection.crossplane.io/v1beta1", "kind": "Usage", "spec": {"of": of, "by": by},
+    });
+    if replays {
+        object["spec"]["replayDeletion"] = true.into();
+    }
+    Desired::always("usage", object)
+}
+
+/// An order, whose size is one of the program's, and what uses it.
+fn chained(variant: u32) -> Vec<Desired> {
+    let mut order = object(ORDER, "link");
+    order["spec"] = json!({"size": 1 + variant});
+    vec![
+        Desired {
+            waits: true,
+            ..Desired::always("link", order)
+        },
+        config_map("note", json!({"variant": variant.to_string()})),
+        Desired {
+            sizes: Some(vec![1, 2]),
+            ..usage(&by_role(ORDER, "link"), &by_role(CONFIG_MAP, "note"), false)
+        },
+    ]
+}
+
+/// A managed resource, whose external name is the same each time, and what uses it.
+fn managed(variant: u32) -> Vec<Desired> {
+    let mut table = object(TABLE, "till");
+    table["metadata"]["annotations"] = json!({"crossplane.io/external-name": "till"});
+    table["spec"] = json!({"forProvider": {"size": 1 + variant}});
+    vec![
+        Desired {
+            waits: true,
+            ..Desired::always("till", table)
+        },
+        config_map("page", json!({"variant": variant.to_string()})),
+        Desired {
+            sizes: Some(vec![1, 3]),
+            ..usage(&by_role(TABLE, "till"), &by_role(CONFIG_MAP, "page"), true)
+        },
+    ]
 }
 
 /// A resource that the function desires.
@@ -161,9 +271,20 @@ pub(super) struct Desired {
     pub(super) object: Value,
     /// The sizes of the composite resource for which it is desired; `None`: all.
     sizes: Option<Vec<u32>>,
+    /// It is ready once it says so.
+    waits: bool,
 }
 
 impl Desired {
+    fn always(name: &'static str, object: Value) -> Self {
+        Self {
+            name,
+            object,
+            sizes: None,
+            waits: false,
+        }
+    }
+
     /// Whether a composite resource of this size has it.
     pub(super) fn is_for(&self, size: u64) -> bool {
         let sizes = self.sizes.as_ref();
@@ -172,6 +293,9 @@ impl Desired {
 
     fn entry(&self) -> Value {
         let mut entry = json!({"object": self.object, "ready": "always"});
+        if self.waits {
+            entry["ready"] = json!({"isTrue": {"of": self.name, "condition": "Ready"}});
+        }
         if let Some(sizes) = &self.sizes {
             let of = |size: &u32| json!({"equals": {"path": "/spec/size", "value": size}});
             entry["when"] = json!({"any": sizes.iter().map(of).collect::<Vec<_>>()});

@@ -4,6 +4,7 @@ mod invariants;
 mod manifests;
 mod plan;
 mod run;
+mod secrets;
 mod state;
 mod steps;
 mod trouble;

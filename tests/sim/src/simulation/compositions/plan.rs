@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::manifests::Kind;
-use crate::simulation::{chance::Chance, environment::Side, plan::FaultBurst};
+use crate::simulation::{chance::Chance, coverage::Coverage, environment::Side, plan::FaultBurst};
 
 /// One thing that happens. `usize`: which object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,8 +15,18 @@ pub(super) enum Step {
     Unpause(usize),
     /// A person deletes something that it composes.
     DeleteComposed(usize, u32),
+    /// A person puts a finalizer on something that it composes, and takes it off in the end.
+    Hold(usize, u32),
+    /// A person writes into a claim what only the machinery says.
+    Meddle(usize),
     /// The composition of a kind is changed.
     Compose(Kind),
+    /// The definition of a kind is deleted, with all that it defines.
+    DeleteDefinition(Kind),
+    /// A kind is defined, unless it is.
+    Define(Kind),
+    /// The schema of a kind is changed.
+    EditDefinition(Kind),
     KillBridge,
     KillBridgeAt(u32, Side),
     TerminateBridge,
@@ -24,12 +34,27 @@ pub(super) enum Step {
     KillOne(usize),
     /// Nothing comes to it and goes from it for so many seconds.
     Stall(usize, u32),
+    KillPlugin,
+    /// The cloud answers every call with a 5xx for so many seconds.
+    CloudDown(u32),
     KillFunction,
     /// It answers nothing for so many seconds.
     HangFunction(u32),
     ApiDown(u32),
     CutWatches,
     Compact,
+}
+
+/// What sets a seed apart from others.
+#[derive(Debug, Clone, Copy)]
+enum Feature {
+    TwoBridges,
+    Nested,
+    Managed,
+    Secrets,
+    VanishingParents,
+    ShortDeadline,
+    NoCollector,
 }
 
 /// As `kubectl delete --cascade` has it.
@@ -43,9 +68,20 @@ pub(super) enum Propagation {
 
 /// What is going to happen.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools)] // Each is drawn by itself.
 pub(super) struct Plan {
+    /// What is defined.
+    pub(super) kinds: Vec<Kind>,
     /// Kind and name of each object.
     pub(super) objects: Vec<(Kind, String)>,
+    /// Claims and what is behind them publish connection details.
+    pub(super) has_secrets: bool,
+    /// Bridges run with `--vanishing-parents`.
+    pub(super) vanishing_parents: bool,
+    /// Deletions of objects are overdue after a few seconds.
+    pub(super) short_deadline: bool,
+    /// Milliseconds that long work takes in the cloud.
+    pub(super) work: u32,
     /// How many bridges run at once, one of which leads.
     pub(super) bridges: usize,
     /// The API server streams its lists.
@@ -65,7 +101,7 @@ impl Plan {
         let count = 1 + chance.below(3) as usize;
         let objects: Vec<(Kind, String)> = (0..count)
             .map(|number| {
-                let kind = Kind::ALL[chance.below(2) as usize];
+                let kind = Kind::ALWAYS[chance.below(2) as usize];
                 (kind, format!("object-{number}"))
             })
             .collect();
@@ -100,15 +136,125 @@ impl Plan {
                 *propagation = Propagation::Orphan;
             }
         }
-        steps.sort_by_key(|(at, _)| *at);
-        Self {
+        let mut plan = Self {
             bridges: if chance.happens(0.2) { 2 } else { 1 },
             streaming: chance.happens(0.6),
             no_collector: chance.happens(0.3),
             ends_empty: chance.happens(0.5),
+            kinds: Kind::ALWAYS.to_vec(),
             objects,
+            has_secrets: Chance::new(seed, 13).happens(0.4),
+            vanishing_parents: false,
+            short_deadline: Chance::new(seed, 17).happens(0.3),
+            work: 0,
             steps,
             fault_burst,
+        };
+        // Each of another row, so that what seeds meant before stays.
+        plan.draw_kinds(&Chance::new(seed, 12), length);
+        plan.draw_definitions(&Chance::new(seed, 14), length);
+        plan.draw_holds(&Chance::new(seed, 16), length);
+        plan.draw_meddling(&Chance::new(seed, 18), length);
+        // What they leave behind is the collector's.
+        plan.vanishing_parents = Chance::new(seed, 15).happens(0.2) && !plan.no_collector;
+        plan.steps.sort_by_key(|(at, _)| *at);
+        plan
+    }
+
+    /// What sets this seed apart from others.
+    pub(super) fn count_features(&self, coverage: &Coverage) {
+        let features = [
+            (self.bridges > 1, Feature::TwoBridges),
+            (self.kinds.contains(&Kind::Chain), Feature::Nested),
+            (self.kinds.contains(&Kind::Shop), Feature::Managed),
+            (self.has_secrets, Feature::Secrets),
+            (self.vanishing_parents, Feature::VanishingParents),
+            (self.short_deadline, Feature::ShortDeadline),
+            (self.no_collector, Feature::NoCollector),
+        ];
+        for (_, feature) in features.into_iter().filter(|(is_so, _)| *is_so) {
+            coverage.count("world", feature);
+        }
+    }
+
+    /// Some of the objects compose others, or a managed resource; of these there is one, as all have one external name.
+    fn draw_kinds(&mut self, chance: &Chance, length: u32) {
+        for number in 0..self.objects.len() {
+            let has_shop = self.kinds.contains(&Kind::Shop);
+            match chance.below(9) {
+                0..3 => self.objects[number].0 = Kind::Chain,
+                3..5 if !has_shop => self.objects[number].0 = Kind::Shop,
+                _ => {}
+            }
+            self.kinds.push(self.objects[number].0);
+        }
+        self.kinds.sort();
+        self.kinds.dedup();
+        self.work = 500 + chance.below(20_000);
+        for kind in [Kind::Chain, Kind::Shop] {
+            if self.kinds.contains(&kind) && chance.happens(0.5) {
+                self.steps.push((chance.millis(length), Step::Compose(kind)));
+            }
+        }
+        if !self.kinds.contains(&Kind::Shop) {
+            return;
+        }
+        let levels = [(3, 0.0), (3, 0.05), (2, 0.25)];
+        self.fault_burst.cloud = chance.weighted(&levels).unwrap_or_default();
+        for _ in 0..chance.below(3) {
+            let step = if chance.happens(0.5) {
+                Step::KillPlugin
+            } else {
+                Step::CloudDown(1 + chance.below(60))
+            };
+            self.steps.push((chance.millis(length), step));
+        }
+    }
+
+    /// Definitions are edited, and go while what they define lives; then most come back, and so do objects.
+    fn draw_definitions(&mut self, chance: &Chance, length: u32) {
+        if !chance.happens(0.4) {
+            return;
+        }
+        let count = |all: usize| u32::try_from(all).unwrap_or(1);
+        for _ in 0..=chance.below(3) {
+            let kind = self.kinds[chance.below(count(self.kinds.len())) as usize];
+            let at = chance.millis(length);
+            if chance.happens(0.35) {
+                self.steps.push((at, Step::EditDefinition(kind)));
+                continue;
+            }
+            self.steps.push((at, Step::DeleteDefinition(kind)));
+            // Also while the former one is still there.
+            for _ in 0..chance.below(4) {
+                self.steps.push((at + chance.millis(60_000), Step::Define(kind)));
+            }
+            for number in 0..self.objects.len() {
+                if chance.happens(0.5) {
+                    self.steps.push((at + chance.millis(90_000), Step::Apply(number)));
+                }
+            }
+        }
+    }
+
+    fn draw_holds(&mut self, chance: &Chance, length: u32) {
+        if chance.happens(0.3) {
+            let object = chance.below(u32::try_from(self.objects.len()).unwrap_or(1)) as usize;
+            self.steps
+                .push((chance.millis(length), Step::Hold(object, chance.below(4))));
+        }
+    }
+
+    /// Claims say what only the machinery says, mostly under a schema that keeps it.
+    fn draw_meddling(&mut self, chance: &Chance, length: u32) {
+        for number in 0..self.objects.len() {
+            if self.objects[number].0 == Kind::Purchase && chance.happens(0.4) {
+                let at = chance.millis(length);
+                if chance.happens(0.7) {
+                    self.steps.push((at, Step::EditDefinition(Kind::Purchase)));
+                }
+                self.steps.push((at + chance.millis(5_000), Step::Meddle(number)));
+            }
         }
     }
 
@@ -118,7 +264,7 @@ impl Plan {
         let seconds = 1 + chance.below(90);
         let bridge = chance.below(2) as usize;
         let size = 1 + chance.below(4);
-        let kind = Kind::ALL[chance.below(2) as usize];
+        let kind = Kind::ALWAYS[chance.below(2) as usize];
         let number = chance.below(4);
         let propagation = if chance.happens(0.25) {
             Propagation::Foreground

@@ -1,13 +1,14 @@
 //! One seed, from beginning to end.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     panic::{self, AssertUnwindSafe},
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use bridge_core::{composite::names, managed::Settings};
+use fake_cloud::cloud::Profile;
 use futures::future::join_all;
 use serde_json::{Value, json};
 use tokio::{task::spawn_local, time::Instant};
@@ -17,6 +18,7 @@ use super::{
     invariants::CompositionChecker,
     manifests::Kind,
     plan::{Plan, Propagation, Step},
+    state::is_deleting,
 };
 use crate::simulation::{
     bridge::run as run_bridge,
@@ -33,14 +35,21 @@ const CONVERGES_WITHIN: Duration = Duration::from_mins(20);
 const AT_REST: Duration = Duration::from_mins(3);
 /// The kinds are served in this time after the first start.
 const SERVED_WITHIN: Duration = Duration::from_mins(2);
-/// The plugin beside the function serves one kind, of which nobody makes an object.
-const PLUGIN_KIND: &str = "Bucket";
+/// The plugin beside the function serves one kind, whose creations and deletions take a while.
+pub(super) const PLUGIN_KIND: &str = "Table";
 
 pub(in crate::simulation) fn run(seed: u64, keeps_journal: bool) -> Report {
     let plan = Plan::draw(seed);
     let kinds = vec![PLUGIN_KIND.to_owned()];
     let environment = Environment::new(seed, kinds, keeps_journal, &Settings::default(), plan.bridges);
-    *environment.compositions.lock() = Some(CompositionChecker::default());
+    environment
+        .vanishing_parents
+        .store(plan.vanishing_parents, Ordering::Relaxed);
+    *environment.compositions.lock() = Some(CompositionChecker::new(plan.vanishing_parents));
+    plan.count_features(&environment.coverage);
+    if plan.has_secrets {
+        environment.log.listen();
+    }
     environment.kube.state().no_streaming = !plan.streaming;
     let is_outage = |(_, step): &(Duration, Step)| matches!(step, Step::ApiDown(_));
     if plan.steps.iter().any(is_outage) {
@@ -69,11 +78,23 @@ enum Ended {
     All,
 }
 
+/// What stands beside the bridges.
+pub(super) struct Hosts {
+    pub(super) function: Arc<FunctionHost>,
+    pub(super) plugin: Arc<PluginHost>,
+}
+
 pub(super) struct Run {
     pub(super) environment: Arc<Environment>,
     pub(super) plan: Plan,
     /// Which program each kind's composition has.
     pub(super) variants: BTreeMap<Kind, u32>,
+    /// How often each kind's definition was edited.
+    pub(super) edits: BTreeMap<Kind, u32>,
+    /// Paths of what a person holds.
+    pub(super) held: BTreeSet<String>,
+    /// The plugin's kind is served, and configured.
+    configured: bool,
     /// Steps that are done.
     done: usize,
     began: bool,
@@ -85,6 +106,9 @@ impl Run {
             environment: Arc::clone(environment),
             plan,
             variants: BTreeMap::new(),
+            edits: BTreeMap::new(),
+            held: BTreeSet::new(),
+            configured: false,
             done: 0,
             began: false,
         }
@@ -113,15 +137,18 @@ impl Run {
         let environment = Arc::clone(&self.environment);
         environment.open_valves();
         environment.kube.state().down = false;
-        let plugin = PluginHost::new(&environment);
-        plugin.start();
-        let function = FunctionHost::new(&environment.time, &environment.log);
-        function.start();
-        *environment.function.lock() = Some(Arc::clone(&function));
+        environment.cloud.lock().profile.down = false;
+        let hosts = Hosts {
+            function: FunctionHost::new(&environment.time, &environment.log),
+            plugin: PluginHost::new(&environment),
+        };
+        hosts.plugin.start();
+        hosts.function.start();
+        *environment.function.lock() = Some(Arc::clone(&hosts.function));
         let stop = CancellationToken::new();
         let processes: Vec<_> = (0..environment.bridges)
             .map(|number| {
-                let (environment, plugin) = (Arc::clone(&environment), Arc::clone(&plugin));
+                let (environment, plugin) = (Arc::clone(&environment), Arc::clone(&hosts.plugin));
                 spawn_local(run_bridge(environment, plugin, number, stop.clone()))
             })
             .collect();
@@ -136,7 +163,7 @@ impl Run {
         tokio::select! {
             biased;
             () = environment.crash.reached() => return Ended::Bridge,
-            ended = self.fault_burst(&function) => match ended {
+            ended = self.fault_burst(&hosts) => match ended {
                 Some(Step::TerminateBridge) => {
                     stop.cancel();
                     // What a draining bridge does may still be cut off.
@@ -152,7 +179,7 @@ impl Run {
             },
         }
         if !self.failed() {
-            self.converge(&function).await;
+            self.converge(&hosts).await;
         }
         Ended::All
     }
@@ -161,20 +188,37 @@ impl Run {
     async fn prepare(&mut self) {
         let environment = Arc::clone(&self.environment);
         let end = Instant::now() + SERVED_WITHIN;
-        let is_served = |kind: &Kind| {
-            environment.define(*kind) && environment.compose(*kind, 0) && environment.serves(*kind)
-        };
-        while !(Kind::ALL.iter().all(is_served) && environment.is_guarded()) {
+        while !(self.is_configured() && self.are_kinds_served() && environment.is_guarded()) {
             if Instant::now() > end {
                 environment.blame("the kinds are not served".to_owned());
                 return;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
+        if self.plan.has_secrets {
+            environment.make_credentials();
+        }
+    }
+
+    /// Configures the plugin's kind, once it is served.
+    fn is_configured(&mut self) -> bool {
+        self.configured =
+            self.configured || (self.environment.serves_all() && self.environment.make_config());
+        self.configured
+    }
+
+    /// Defines the kinds. Returns whether all are served.
+    fn are_kinds_served(&self) -> bool {
+        let has_secrets = self.plan.has_secrets;
+        self.plan.kinds.iter().all(|kind| {
+            self.environment.define(*kind, 0);
+            self.environment.compose(*kind, 0, has_secrets) && self.environment.serves(*kind)
+        })
     }
 
     fn set_out(&mut self) {
         *self.environment.fault_burst.lock() = self.plan.fault_burst;
+        self.environment.cloud.lock().profile.work = self.plan.work;
         let now = self.now();
         for (at, _) in &mut self.plan.steps {
             *at += now;
@@ -187,7 +231,7 @@ impl Run {
     }
 
     /// Takes the steps of the plan. Returns the one that ends the bridge; `None`: all are done.
-    async fn fault_burst(&mut self, function: &Arc<FunctionHost>) -> Option<Step> {
+    async fn fault_burst(&mut self, hosts: &Hosts) -> Option<Step> {
         while let Some((at, step)) = self.plan.steps.get(self.done).copied() {
             tokio::time::sleep(at.saturating_sub(self.now())).await;
             if self.failed() {
@@ -195,7 +239,7 @@ impl Run {
             }
             self.done += 1;
             self.environment.log.note(|| format!("{step:?}"));
-            if self.take(step, function) {
+            if self.take(step, hosts) {
                 return Some(step);
             }
         }
@@ -205,7 +249,7 @@ impl Run {
     }
 
     /// Nothing goes wrong any more: everything becomes as it should be, and rests.
-    async fn converge(&self, function: &Arc<FunctionHost>) {
+    async fn converge(&self, hosts: &Hosts) {
         let environment = &self.environment;
         environment.log.note(|| "nothing goes wrong any more".to_owned());
         environment.crash.disarm();
@@ -215,8 +259,13 @@ impl Run {
         };
         environment.open_valves();
         environment.kube.state().down = false;
-        function.start();
-        function.wake();
+        environment.cloud.lock().profile = Profile::default();
+        hosts.plugin.start();
+        hosts.function.start();
+        hosts.function.wake();
+        for path in &self.held {
+            environment.set_held(path, false);
+        }
         let unpaused = json!({"metadata": {"annotations": {names::PAUSED: Value::Null}}});
         for number in 0..self.plan.objects.len() {
             self.object(number).patch(&unpaused);
@@ -241,6 +290,14 @@ impl Run {
         let environment = &self.environment;
         let end = Instant::now() + CONVERGES_WITHIN;
         while let Some(trouble) = self.trouble() {
+            environment.delete_orphaned_secrets();
+            // What is still being deleted comes back after it.
+            for kind in &self.plan.kinds {
+                environment.define(*kind, self.edits_of(*kind));
+                if environment.is_held_by_usages(*kind) {
+                    self.give_up_chains();
+                }
+            }
             if self.failed() {
                 return false;
             }
@@ -251,6 +308,17 @@ impl Run {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         !self.failed()
+    }
+
+    /// A definition cannot end while an order is in use by what a chain composes: as it says so, a person deletes the chains.
+    fn give_up_chains(&self) {
+        for number in 0..self.plan.objects.len() {
+            let object = self.object(number);
+            let lives = object.get().is_some_and(|object| !is_deleting(&object));
+            if object.kind == Kind::Chain && lives {
+                object.delete(Propagation::Background);
+            }
+        }
     }
 
     async fn rest(&self) {

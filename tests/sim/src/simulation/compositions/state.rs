@@ -1,16 +1,20 @@
 //! What the API server holds of compositions.
 
-use fake_kube::state::ClusterState;
+use fake_kube::state::{ClusterState, EventKind};
 use serde_json::Value;
 
-use super::manifests::GROUP;
+use super::{
+    manifests::{GROUP, Kind},
+    secrets,
+};
 use crate::simulation::invariants::text;
 
 /// What may be composed: plural and group.
-pub(super) const COMPOSED: [(&str, &str); 4] = [
+pub(super) const COMPOSED: [(&str, &str); 5] = [
     ("tables", "fake.example.org"),
     ("configmaps", ""),
     ("usages", "protection.crossplane.io"),
+    ("secrets", ""),
     ("orders", GROUP),
 ];
 
@@ -50,11 +54,117 @@ pub(super) fn is_composite_kind(owner: &Value) -> bool {
         && COMPOSITES.iter().any(|(_, kind)| owner["kind"] == *kind)
 }
 
+/// Whether a composite resource is of this kind.
+pub(super) fn is_composite(kind: &str) -> bool {
+    COMPOSITES.iter().any(|(_, one)| *one == kind)
+}
+
+/// Whether a claim's kind is named by an owner.
+pub(super) fn is_claim_kind(owner: &Value) -> bool {
+    owner["kind"] == "Purchase"
+        && owner["apiVersion"]
+            .as_str()
+            .is_some_and(|version| version.starts_with(GROUP))
+}
+
+/// The uid of the claim that has bound a composite resource.
+pub(super) fn claim_of(composite: &Value) -> Option<&str> {
+    let uid = text(composite, "/metadata/annotations/crossbridge.dev~1claim");
+    Some(uid).filter(|uid| !uid.is_empty())
+}
+
+/// Objects of all kinds that may be composed, by plural.
+pub(super) fn all_composed(state: &ClusterState) -> impl Iterator<Item = (&'static str, &Value)> {
+    COMPOSED
+        .into_iter()
+        .flat_map(|(plural, group)| state.all(plural, group).map(move |object| (plural, object)))
+}
+
+/// An object, and its kind.
+pub(super) struct Found<'a> {
+    pub(super) kind: &'a str,
+    pub(super) object: &'a Value,
+}
+
+/// What has this uid, of all that is composed or composes.
+pub(super) fn object_of<'a>(state: &'a ClusterState, uid: &str) -> Option<Found<'a>> {
+    let composed = all_composed(state).map(|(_, object)| object);
+    let mut all = composed.chain(composites(state));
+    let object = all.find(|object| text(object, "/metadata/uid") == uid)?;
+    Some(Found {
+        kind: text(object, "/kind"),
+        object,
+    })
+}
+
+/// All usages.
+pub(super) fn usages(state: &ClusterState) -> impl Iterator<Item = &Value> {
+    state.all("usages", "protection.crossplane.io")
+}
+
+/// Whether a usage of the same composite resource may be about it.
+pub(super) fn has_usage(state: &ClusterState, object: &Value) -> bool {
+    let owner = |object: &Value| controller(object).map(|owner| owner["uid"].clone());
+    usages(state).any(|usage| usage["spec"]["of"]["kind"] == object["kind"] && owner(usage) == owner(object))
+}
+
+/// The revision of the commit that began to delete what has this uid.
+pub(super) fn deletion_began(state: &ClusterState, uid: &str) -> Option<u64> {
+    let mut commits = state.history.iter().rev();
+    let began = commits.find(|commit| {
+        let ends = commit.happened == EventKind::Deleted || is_deleting(&commit.new);
+        ends && !is_deleting(&commit.old) && text(&commit.new, "/metadata/uid") == uid
+    });
+    began.map(|commit| commit.revision)
+}
+
+/// The revision of the commit that created what has this uid.
+pub(super) fn created(state: &ClusterState, uid: &str) -> Option<u64> {
+    let mut commits = state.history.iter();
+    let created = commits
+        .find(|commit| commit.happened == EventKind::Added && text(&commit.new, "/metadata/uid") == uid);
+    created.map(|commit| commit.revision)
+}
+
+/// Whether the composition of a composite resource asks for this resource whatever the composite resource is like.
+pub(super) fn is_always_desired(state: &ClusterState, composite: &Value, name: &str) -> bool {
+    let mut compositions = state.all("compositions", "apiextensions.crossplane.io");
+    compositions.any(|composition| {
+        let step = &composition["spec"]["pipeline"][0]["input"]["resources"][name];
+        composition["spec"]["compositeTypeRef"]["kind"] == composite["kind"]
+            && step.is_object()
+            && step["when"].is_null()
+    })
+}
+
+/// Whether nobody but who takes the mark off can delete it.
+pub(super) fn is_in_use(object: &Value) -> bool {
+    object["metadata"]["labels"]["crossplane.io/in-use"] == "true"
+}
+
+/// Whether it bore that mark at any time.
+pub(super) fn was_in_use(state: &ClusterState, object: &Value) -> bool {
+    let mut commits = state.history.iter().rev();
+    commits.any(|commit| commit.new["metadata"]["uid"] == object["metadata"]["uid"] && is_in_use(&commit.new))
+}
+
+/// Whether it is deleted so that what it composed stays.
+pub(super) fn is_orphaning(composite: &Value) -> bool {
+    let finalizers = composite["metadata"]["finalizers"].as_array();
+    is_deleting(composite) && finalizers.is_some_and(|all| all.iter().any(|one| one == "orphan"))
+}
+
+/// Whether an object is composed, and not the Secret in which who controls it publishes.
+pub(super) fn is_composed(object: &Value) -> bool {
+    !secrets::is_connection(object)
+}
+
 /// All that is composed, and the composite resource that controls it, by its uid.
 pub(super) fn composed(state: &ClusterState) -> impl Iterator<Item = (&Value, &str)> {
     COMPOSED
         .into_iter()
         .flat_map(|(plural, group)| state.all(plural, group))
+        .filter(|object| is_composed(object))
         .filter_map(|object| {
             let owner = controller(object).filter(|owner| is_composite_kind(owner))?;
             Some((object, owner["uid"].as_str()?))
@@ -79,9 +189,14 @@ pub(super) fn is_deleting(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// Whether the definition of composite resources of this plural is being deleted.
+/// Whether the definition of composite resources or claims of this plural is being deleted.
 pub(super) fn is_definition_deleting(state: &ClusterState, plural: &str) -> bool {
-    let name = format!("{plural}.{GROUP}");
+    let composites = if plural == Kind::Purchase.plural() {
+        Kind::Purchase.composite_plural()
+    } else {
+        plural
+    };
+    let name = format!("{composites}.{GROUP}");
     let definition = state.object(
         "compositeresourcedefinitions",
         "apiextensions.crossplane.io",

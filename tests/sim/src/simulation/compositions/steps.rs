@@ -7,11 +7,12 @@ use bridge_engine::clock::Clock;
 use serde_json::{Value, json};
 
 use super::{
+    manifests::{self, Kind},
     plan::{Propagation, Step},
-    run::Run,
+    run::{Hosts, Run},
+    secrets,
     user::Object,
 };
-use crate::simulation::function_host::FunctionHost;
 
 impl Run {
     pub(super) fn object(&self, number: usize) -> Object<'_> {
@@ -23,15 +24,36 @@ impl Run {
         }
     }
 
+    /// How often a definition was edited.
+    pub(super) fn edits_of(&self, kind: Kind) -> u32 {
+        self.edits.get(&kind).copied().unwrap_or_default()
+    }
+
+    /// Applies an object as the plan has it.
+    fn apply(&self, number: usize) {
+        let object = self.object(number);
+        let mut spec = json!({"size": 1});
+        if self.plan.has_secrets && object.kind == Kind::Purchase {
+            spec["writeConnectionSecretToRef"] = json!({"name": secrets::of_claim(object.name)});
+        }
+        let mut annotations = json!({});
+        if self.plan.short_deadline {
+            annotations[names::DELETION_DEADLINE] = "3s".into();
+        }
+        object.apply(&json!({
+            "metadata": {"name": object.name, "annotations": annotations}, "spec": spec,
+        }));
+    }
+
     /// Returns whether it ends the bridge.
-    pub(super) fn take(&mut self, step: Step, function: &Arc<FunctionHost>) -> bool {
+    pub(super) fn take(&mut self, step: Step, hosts: &Hosts) -> bool {
         let environment = Arc::clone(&self.environment);
         let paused = |value: Value| json!({"metadata": {"annotations": {names::PAUSED: value}}});
         let mut takes_effect = true;
         match step {
             Step::Apply(number) => {
                 takes_effect = self.object(number).get().is_none();
-                self.object(number).apply();
+                self.apply(number);
             }
             Step::Resize(number, size) => self.object(number).patch(&json!({"spec": {"size": size}})),
             Step::Delete(number, propagation) => {
@@ -50,7 +72,20 @@ impl Run {
             Step::Compose(kind) => {
                 let variant = self.variants.entry(kind).or_default();
                 *variant += 1;
-                environment.compose(kind, *variant);
+                environment.compose(kind, *variant, self.plan.has_secrets);
+            }
+            Step::Hold(number, which) => {
+                let path = self.object(number).composed(which);
+                takes_effect = path.as_ref().is_some_and(|path| environment.set_held(path, true));
+                self.held.extend(path);
+            }
+            Step::Meddle(number) => self.object(number).patch(&manifests::meddling()),
+            Step::DeleteDefinition(kind) => takes_effect = environment.undefine(kind),
+            Step::Define(kind) => takes_effect = environment.define(kind, self.edits_of(kind)),
+            Step::EditDefinition(kind) => {
+                let edits = self.edits.entry(kind).or_default();
+                *edits += 1;
+                takes_effect = environment.edit_definition(kind, *edits);
             }
             Step::KillBridge | Step::TerminateBridge => {}
             Step::KillBridgeAt(requests, side) => environment.crash.arm(requests, side),
@@ -65,8 +100,17 @@ impl Run {
                     valve.open(environment.time.now());
                 });
             }
-            Step::KillFunction => function.die(),
-            Step::HangFunction(seconds) => function.hang(Duration::from_secs(seconds.into())),
+            Step::KillPlugin => hosts.plugin.die(),
+            Step::CloudDown(seconds) => {
+                environment.cloud.lock().profile.down = true;
+                let environment = Arc::clone(&environment);
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_secs(seconds.into())).await;
+                    environment.cloud.lock().profile.down = false;
+                });
+            }
+            Step::KillFunction => hosts.function.die(),
+            Step::HangFunction(seconds) => hosts.function.hang(Duration::from_secs(seconds.into())),
             Step::ApiDown(seconds) => {
                 environment.kube.state().down = true;
                 let environment = Arc::clone(&environment);

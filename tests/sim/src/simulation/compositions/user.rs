@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{
-    manifests::{Kind, NAMESPACE},
+    manifests::{GROUP, Kind, NAMESPACE},
     plan::Propagation,
 };
 use crate::simulation::{environment::Environment, invariants::text};
@@ -28,11 +28,10 @@ impl Object<'_> {
     }
 
     /// Creates it, unless it exists.
-    pub(super) fn apply(&self) {
-        let object = json!({"metadata": {"name": self.name}, "spec": {"size": 1}});
+    pub(super) fn apply(&self, object: &Value) {
         self.environment
             .kube
-            .request(&Method::POST, &self.kind.collection(), &object);
+            .request(&Method::POST, &self.kind.collection(), object);
     }
 
     pub(super) fn patch(&self, change: &Value) {
@@ -53,61 +52,124 @@ impl Object<'_> {
     /// The composite resource behind it, if there is one.
     pub(super) fn composite(&self) -> Option<Value> {
         let own = self.get()?;
-        if self.kind == Kind::Order {
+        if self.kind != Kind::Purchase {
             return Some(own);
         }
         let name = text(&own, "/spec/resourceRef/name");
         let plural = self.kind.composite_plural();
-        let path = format!("/apis/{}/v1/{plural}/{name}", super::manifests::GROUP);
+        let path = format!("/apis/{GROUP}/v1/{plural}/{name}");
         get(self.environment, &path).filter(|_| !name.is_empty())
     }
 
-    /// The `ConfigMaps` that it composes.
-    pub(super) fn config_maps(&self) -> Vec<Value> {
-        let Some(composite) = self.composite() else {
-            return Vec::new();
-        };
-        let uid = text(&composite, "/metadata/uid").to_owned();
+    /// Path of what it composes under this number, of what people have to do with.
+    pub(super) fn composed(&self, number: u32) -> Option<String> {
+        let composite = self.composite()?;
+        let uid = text(&composite, "/metadata/uid");
         let state = self.environment.kube.state();
-        let maps = state.all("configmaps", "");
-        maps.filter(|map| super::state::controller(map).is_some_and(|owner| owner["uid"] == *uid))
-            .cloned()
-            .collect()
+        let of_kinds = BY_HAND.into_iter().flat_map(|(root, plural, group)| {
+            let all = state.all(plural, group).filter(move |object| {
+                super::state::controller(object).is_some_and(|owner| owner["uid"] == *uid)
+            });
+            all.map(move |object| {
+                let name = text(object, "/metadata/name");
+                format!("{root}/namespaces/{NAMESPACE}/{plural}/{name}")
+            })
+        });
+        of_kinds.collect::<Vec<_>>().get(number as usize).cloned()
     }
 
     /// A person deletes one of them. False: there is none, or it is in use.
     pub(super) fn delete_composed(&self, number: u32) -> bool {
-        let maps = self.config_maps();
-        let Some(map) = maps.get(number as usize) else {
-            return false;
+        let delete = |path: &String| {
+            self.environment
+                .kube
+                .request(&Method::DELETE, path, &Value::Null)
+                .0
         };
-        let name = text(map, "/metadata/name");
-        let path = format!("/api/v1/namespaces/{NAMESPACE}/configmaps/{name}");
-        self.environment
-            .kube
-            .request(&Method::DELETE, &path, &Value::Null)
-            .0
-            < 300
+        self.composed(number)
+            .as_ref()
+            .is_some_and(|path| delete(path) < 300)
     }
 }
+
+/// Root of the path, plural and group of what people delete and hold by hand.
+const BY_HAND: [(&str, &str, &str); 3] = [
+    ("/api/v1", "configmaps", ""),
+    ("/apis/fake.example.org/v1alpha1", "tables", "fake.example.org"),
+    ("/apis/shop.example.org/v1", "orders", GROUP),
+];
+
+/// The finalizer that a person puts on what is composed.
+const HOLD: &str = "shop.example.org/hold";
 
 fn get(environment: &Environment, path: &str) -> Option<Value> {
     let (code, object) = environment.kube.request(&Method::GET, path, &Value::Null);
     (code == 200).then_some(object)
 }
 
+fn definition_path(kind: Kind) -> String {
+    format!("{}/{}", kind.definitions(), kind.definition_name())
+}
+
 impl Environment {
-    /// Defines the kind. False: definitions are not served yet.
-    pub(super) fn define(&self, kind: Kind) -> bool {
-        let created = self
-            .kube
-            .request(&Method::POST, &kind.definitions(), &kind.definition());
-        created.0 < 300 || created.0 == 409
+    /// Defines the kind. False: it is defined, or definitions are not served yet.
+    pub(super) fn define(&self, kind: Kind, edits: u32) -> bool {
+        let definition = kind.definition(edits);
+        self.kube
+            .request(&Method::POST, &kind.definitions(), &definition)
+            .0
+            < 300
+    }
+
+    /// Its definition, as it is.
+    pub(super) fn definition(&self, kind: Kind) -> Option<Value> {
+        get(self, &definition_path(kind))
+    }
+
+    /// Deletes its definition. False: there is none.
+    pub(super) fn undefine(&self, kind: Kind) -> bool {
+        self.kube
+            .request(&Method::DELETE, &definition_path(kind), &Value::Null)
+            .0
+            < 300
+    }
+
+    /// Changes the schema in its definition. False: there is none.
+    pub(super) fn edit_definition(&self, kind: Kind, edits: u32) -> bool {
+        let change = json!({"spec": {"versions": kind.versions(edits)}});
+        self.kube
+            .request(&Method::PATCH, &definition_path(kind), &change)
+            .0
+            < 300
+    }
+
+    /// Whether its definition says that it cannot be deleted, as something of it is in use.
+    pub(super) fn is_held_by_usages(&self, kind: Kind) -> bool {
+        self.definition(kind).is_some_and(|definition| {
+            let says = definition["status"]["conditions"].to_string();
+            super::state::is_deleting(&definition) && says.contains("it is in use by Usage")
+        })
+    }
+
+    /// Puts the finalizer of a person on an object, or takes it off. False: it does not exist, or has gone in the meantime.
+    pub(super) fn set_held(&self, path: &str, held: bool) -> bool {
+        let Some(object) = get(self, path) else {
+            return false;
+        };
+        let finalizers = object["metadata"]["finalizers"].as_array().cloned();
+        let mut finalizers = finalizers.unwrap_or_default();
+        finalizers.retain(|one| one != HOLD);
+        // The API server lets nobody add one to what is being deleted.
+        if held && !super::state::is_deleting(&object) {
+            finalizers.push(HOLD.into());
+        }
+        let change = json!({"metadata": {"finalizers": finalizers}});
+        self.kube.request(&Method::PATCH, path, &change).0 < 300
     }
 
     /// Applies its composition.
-    pub(super) fn compose(&self, kind: Kind, variant: u32) -> bool {
-        let composition = kind.composition(variant);
+    pub(super) fn compose(&self, kind: Kind, variant: u32, has_secrets: bool) -> bool {
+        let composition = kind.composition(variant, has_secrets);
         let (code, _) = self.kube.request(&Method::POST, COMPOSITIONS, &composition);
         if code != 409 {
             return code < 300;

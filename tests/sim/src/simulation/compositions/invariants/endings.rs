@@ -1,0 +1,182 @@
+//! What goes, and in which order.
+
+use fake_kube::state::{ClusterState, EventKind};
+use serde_json::Value;
+
+use super::{DEFINITIONS, Written, about};
+use crate::simulation::{
+    compositions::{
+        manifests::{GROUP, Kind},
+        state::{self, claim_of, condition, controller, is_composite_kind, is_deleting, is_orphaning},
+        trouble::resource_name,
+    },
+    invariants::{annotation, text},
+};
+
+/// A bridge deletes what a composite resource or a claim of its kinds owns, or what a definition that is being deleted defines, and nothing else.
+pub(super) fn nothing_foreign_is_deleted(written: &Written) -> Option<String> {
+    let (_, object) = written.deleted()?;
+    let (plural, group) = &written.commit.resource;
+    if plural == DEFINITIONS {
+        return Some(format!("{} was deleted", about(object)));
+    }
+    if group == GROUP {
+        return foreign_composite(written, object);
+    }
+    // Its own, by which it tries the guard.
+    if text(object, "/metadata/labels/crossplane.io~1composite").is_empty()
+        && text(object, "/metadata/name").starts_with("crossbridge-")
+    {
+        return None;
+    }
+    let owned =
+        controller(object).is_some_and(|owner| is_composite_kind(owner) || state::is_claim_kind(owner));
+    (!owned).then(|| format!("{} belongs to another owner, and was deleted", about(object)))
+}
+
+fn foreign_composite(written: &Written, object: &Value) -> Option<String> {
+    let claim = text(object, "/spec/claimRef/name");
+    let owner = controller(object).and_then(|owner| owner["uid"].as_str());
+    let plural = &written.commit.resource.0;
+    if owner.is_some_and(|uid| state::composite(written.state, uid).is_some())
+        || state::is_definition_deleting(written.state, plural)
+    {
+        return None;
+    }
+    if claim.is_empty() {
+        return Some(format!("{} has no claim, and was deleted", about(object)));
+    }
+    let mut claims = written.state.all(Kind::Purchase.plural(), GROUP);
+    let lives = claims.any(|found| text(found, "/metadata/name") == claim && !is_deleting(found));
+    // Its successor, which names another composite resource, is no reason to keep it.
+    let is_its = claims_name(written.state, claim) == text(object, "/metadata/name");
+    (lives && is_its).then(|| format!("{} was deleted, and its claim lives", about(object)))
+}
+
+/// The composite resource that the claim of this name refers to.
+fn claims_name<'a>(state: &'a ClusterState, claim: &str) -> &'a str {
+    let mut claims = state.all(Kind::Purchase.plural(), GROUP);
+    let found = claims.find(|found| text(found, "/metadata/name") == claim);
+    found.map_or("", |found| text(found, "/spec/resourceRef/name"))
+}
+
+/// No deletion could hit a successor.
+pub(super) fn deletions_are_guarded(written: &Written) -> Option<String> {
+    let (request, object) = written.deleted()?;
+    (!request.names_uid).then(|| format!("{} was deleted without its uid", about(object)))
+}
+
+/// A composite resource says that it is being deleted before anything goes.
+pub(super) fn deleting_is_seen_first(written: &Written) -> Option<String> {
+    let (_, object) = written.deleted()?;
+    let owner = controller(object).filter(|owner| is_composite_kind(owner))?;
+    let composite = state::composite(written.state, owner["uid"].as_str()?)?;
+    let seen = condition(composite, "Ready");
+    (is_deleting(composite) && seen != ("False", "Deleting")).then(|| {
+        format!(
+            "{} was deleted while its composite resource says {seen:?}",
+            about(object)
+        )
+    })
+}
+
+/// A claim says that it is being deleted before its composite resource goes.
+pub(super) fn claims_say_deleting_first(written: &Written) -> Option<String> {
+    let (_, object) = written.deleted()?;
+    let uid = claim_of(object)?;
+    let mut claims = written.state.all(Kind::Purchase.plural(), GROUP);
+    let claim = claims.find(|claim| text(claim, "/metadata/uid") == uid)?;
+    let seen = condition(claim, "Ready");
+    (is_deleting(claim) && seen != ("False", "Deleting"))
+        .then(|| format!("{} was deleted while its claim says {seen:?}", about(object)))
+}
+
+/// A claim goes after its composite resource; where parents vanish, once the deletion of that has begun.
+pub(super) fn a_claim_goes_last(written: &Written) -> Option<String> {
+    let gone = written.gone()?;
+    if written.commit.resource.0 != Kind::Purchase.plural() {
+        return None;
+    }
+    let uid = text(gone, "/metadata/uid");
+    let mut all = state::composites(written.state);
+    let left = all.find(|composite| {
+        claim_of(composite) == Some(uid) && !(written.vanishing_parents && is_deleting(composite))
+    });
+    left.map(|left| format!("{} is gone, and {} is left", about(gone), about(left)))
+}
+
+/// A composite resource goes after all that it composed; where parents vanish, once the deletion of all that is not in use has begun.
+pub(super) fn the_finalizer_goes_last(written: &Written) -> Option<String> {
+    let gone = written.gone()?;
+    if written.commit.resource.1 != GROUP {
+        return None;
+    }
+    let uid = text(gone, "/metadata/uid");
+    let may_be_left = |object: &Value| {
+        // The mark may have been taken off since the bridge saw it.
+        let is_kept = || state::was_in_use(written.state, object) || state::has_usage(written.state, object);
+        written.vanishing_parents && (is_deleting(object) || is_kept())
+    };
+    let mut all = state::composed(written.state);
+    let left = all.find(|(object, owner)| *owner == uid && !may_be_left(object));
+    left.map(|(left, _)| format!("{} is gone, and {} is left", about(gone), about(left)))
+}
+
+/// However long it takes, a bridge lets go of nothing that it composed, but what a person releases.
+pub(super) fn nothing_is_abandoned(written: &Written) -> Option<String> {
+    let commit = written.commit;
+    if commit.happened != EventKind::Modified || written.request.is_none() {
+        return None;
+    }
+    let owner = controller(&commit.old).filter(|owner| is_composite_kind(owner))?;
+    if controller(&commit.new).is_some_and(|now| now["uid"] == owner["uid"]) {
+        return None;
+    }
+    let composite = state::composite(written.state, owner["uid"].as_str()?);
+    let released = composite.map_or("", |composite| annotation(composite, "crossbridge.dev/release"));
+    let uid = text(&commit.old, "/metadata/uid");
+    let is_released = released
+        .split(',')
+        .any(|one| one.trim() == uid || one.trim().starts_with("all/"));
+    (!is_released).then(|| format!("{} was let go, and nobody has released it", about(&commit.old)))
+}
+
+/// What a person orphans is not deleted. What was to go before, as it is composed no more, may still go.
+pub(super) fn nothing_is_deleted_that_is_orphaned(written: &Written) -> Option<String> {
+    let (_, object) = written.deleted()?;
+    let owner = controller(object).filter(|owner| is_composite_kind(owner))?;
+    let composite = state::composite(written.state, owner["uid"].as_str()?)?;
+    let orphaned =
+        is_orphaning(composite) && state::is_always_desired(written.state, composite, resource_name(object));
+    orphaned.then(|| {
+        format!(
+            "{} was deleted, and {} orphans it",
+            about(object),
+            about(composite)
+        )
+    })
+}
+
+/// A definition goes after all that it defines, and after its CRDs.
+pub(super) fn a_definition_goes_last(written: &Written) -> Option<String> {
+    let gone = written.gone()?;
+    if written.commit.resource.0 != DEFINITIONS {
+        return None;
+    }
+    let plurals = ["/spec/names/plural", "/spec/claimNames/plural"].map(|pointer| text(gone, pointer));
+    plurals
+        .into_iter()
+        .filter(|plural| !plural.is_empty())
+        .find_map(|plural| {
+            let group = text(gone, "/spec/group");
+            if let Some(left) = written.state.all(plural, group).next() {
+                return Some(format!("{} is gone, and {} is left", about(gone), about(left)));
+            }
+            let crd = format!("{plural}.{group}");
+            let crd = written
+                .state
+                .object("customresourcedefinitions", "apiextensions.k8s.io", "", &crd)?;
+            let is_its = controller(crd).is_some_and(|owner| owner["uid"] == gone["metadata"]["uid"]);
+            is_its.then(|| format!("{} is gone, and its CRD {} is left", about(gone), about(crd)))
+        })
+}

@@ -1,0 +1,191 @@
+//! What must hold after every commit, where compositions are served. Each invariant is one named function.
+
+mod creations;
+mod endings;
+#[cfg(test)]
+mod tests;
+mod usages;
+
+use fake_kube::{
+    fault::Request,
+    state::{ClusterState, Commit, EventKind},
+};
+use serde_json::Value;
+
+use super::{
+    manifests::GROUP,
+    state::{COMPOSED, is_deleting},
+};
+use crate::simulation::{environment::Environment, invariants::text};
+
+/// Plural of definitions.
+const DEFINITIONS: &str = "compositeresourcedefinitions";
+
+/// What was seen.
+pub(crate) struct CompositionChecker {
+    /// Commits that were checked.
+    commits: usize,
+    /// Bridges run with `--vanishing-parents`.
+    vanishing_parents: bool,
+}
+
+impl CompositionChecker {
+    /// Before the first commit.
+    pub(crate) const fn new(vanishing_parents: bool) -> Self {
+        Self {
+            commits: 0,
+            vanishing_parents,
+        }
+    }
+
+    /// What does not hold after the commits since the last look.
+    fn look(&mut self, state: &ClusterState, request: Option<&Request>) -> Vec<String> {
+        let commits = &state.history[self.commits..];
+        self.commits = state.history.len();
+        let mut wrong = Vec::new();
+        for commit in commits.iter().filter(|commit| concerns(commit)) {
+            let written = Written {
+                state,
+                commit,
+                request: request.filter(|request| made(request, commit)),
+                vanishing_parents: self.vanishing_parents,
+            };
+            for (name, invariant) in OF_COMMITS {
+                wrong.extend(invariant(&written).map(|why| format!("{name}: {why}")));
+            }
+        }
+        if commits.iter().any(concerns) {
+            for (name, invariant) in OF_STATES {
+                wrong.extend(invariant(state).map(|why| format!("{name}: {why}")));
+            }
+        }
+        wrong
+    }
+}
+
+/// A commit, and what it was made over.
+struct Written<'a> {
+    state: &'a ClusterState,
+    commit: &'a Commit,
+    /// The request of a bridge that made it; `None`: somebody else did.
+    request: Option<&'a Request>,
+    vanishing_parents: bool,
+}
+
+impl<'a> Written<'a> {
+    /// The deletion that a bridge asked for, if this is one.
+    fn deleted(&self) -> Option<(&'a Request, &'a Value)> {
+        let request = self.request.filter(|request| request.verb == "delete")?;
+        Some((request, &self.commit.old))
+    }
+
+    /// What went, if something did.
+    fn gone(&self) -> Option<&'a Value> {
+        (self.commit.happened == EventKind::Deleted).then_some(&self.commit.new)
+    }
+
+    /// What is being deleted from this commit on, whoever asked for it.
+    fn begun(&self) -> Option<&'a Value> {
+        let ends = self.commit.happened == EventKind::Deleted || is_deleting(&self.commit.new);
+        (ends && !self.commit.old.is_null() && !is_deleting(&self.commit.old)).then_some(&self.commit.old)
+    }
+}
+
+type Invariant = fn(&Written) -> Option<String>;
+type StateInvariant = fn(&ClusterState) -> Option<String>;
+
+/// Of each commit. In brackets: its number in the reference.
+const OF_COMMITS: [(&str, Invariant); 18] = [
+    // I2
+    ("references_come_first", creations::references_come_first),
+    // I9
+    ("claims_refer_first", creations::claims_refer_first),
+    // I10
+    ("machinery_does_not_cross", creations::machinery_does_not_cross),
+    // I33
+    ("successors_wait", creations::successors_wait),
+    // I5, I30, I36
+    ("nothing_foreign_is_deleted", endings::nothing_foreign_is_deleted),
+    ("deletions_are_guarded", endings::deletions_are_guarded),
+    // I24
+    ("deleting_is_seen_first", endings::deleting_is_seen_first),
+    ("claims_say_deleting_first", endings::claims_say_deleting_first),
+    // I25
+    ("the_finalizer_goes_last", endings::the_finalizer_goes_last),
+    ("a_claim_goes_last", endings::a_claim_goes_last),
+    // I32
+    ("nothing_is_abandoned", endings::nothing_is_abandoned),
+    // I34
+    (
+        "nothing_is_deleted_that_is_orphaned",
+        endings::nothing_is_deleted_that_is_orphaned,
+    ),
+    // I35, I36
+    ("a_definition_goes_last", endings::a_definition_goes_last),
+    // I26
+    ("leaves_go_first", usages::leaves_go_first),
+    // I27
+    ("decomposed_alone_goes_early", usages::decomposed_alone_goes_early),
+    // I28
+    ("usages_outlive_their_users", usages::usages_outlive_their_users),
+    // I29
+    ("what_is_in_use_stays", usages::what_is_in_use_stays),
+    (
+        "usages_are_ready_with_a_mark",
+        usages::usages_are_ready_with_a_mark,
+    ),
+];
+
+/// Of the state after it.
+const OF_STATES: [(&str, StateInvariant); 3] = [
+    ("one_per_resource_name", creations::one_per_resource_name),
+    (
+        "all_that_exists_is_referenced",
+        creations::all_that_exists_is_referenced,
+    ),
+    ("one_composite_per_claim", creations::one_composite_per_claim),
+];
+
+impl Environment {
+    /// After each request to the API server. `request`: of a bridge, which it carried out.
+    pub(crate) fn watch_compositions(&self, request: Option<&Request>) {
+        let wrong = {
+            let mut checker = self.compositions.lock();
+            let Some(checker) = checker.as_mut() else { return };
+            checker.look(&self.kube.state(), request)
+        };
+        for violation in wrong {
+            self.blame(violation);
+        }
+    }
+
+    /// After each request of a bridge that the API server refused with this code.
+    pub(crate) fn watch_refusal(&self, request: &Request, code: u16) {
+        if self.compositions.lock().is_none() {
+            return;
+        }
+        let wrong = usages::nothing_in_use_is_asked_to_go(&self.kube.state(), request, code);
+        if let Some(wrong) = wrong {
+            self.blame(format!("nothing_in_use_is_asked_to_go: {wrong}"));
+        }
+    }
+}
+
+/// Whether it is about a composite resource, a claim, what is composed, or a definition.
+fn concerns(commit: &Commit) -> bool {
+    let (plural, group) = &commit.resource;
+    group == GROUP || plural == DEFINITIONS || COMPOSED.contains(&(plural.as_str(), group.as_str()))
+}
+
+/// Whether the request made the commit: others may have come since the last look.
+fn made(request: &Request, commit: &Commit) -> bool {
+    let name = text(&commit.new, "/metadata/name");
+    request.writes()
+        && request.resource == commit.resource.0
+        && (request.name.is_empty() || request.name == name)
+        && request.namespace == text(&commit.new, "/metadata/namespace")
+}
+
+fn about(object: &Value) -> String {
+    format!("{} {}", text(object, "/kind"), text(object, "/metadata/name"))
+}

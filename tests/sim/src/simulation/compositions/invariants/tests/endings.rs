@@ -1,0 +1,202 @@
+//! What goes.
+
+use fake_kube::fault::Request;
+use serde_json::json;
+
+use super::{
+    CONFIG_MAPS, CRDS, DEFINITIONS, HELD, World, bound, claims, composed, composites, of_bridge, orders,
+};
+
+#[test]
+fn what_belongs_to_others_is_not_deleted() {
+    let mut world = World::new(false);
+    world.create(CONFIG_MAPS, &json!({"metadata": {"name": "theirs"}}));
+    assert_eq!(
+        world.broken_by_delete(CONFIG_MAPS, "theirs"),
+        ["nothing_foreign_is_deleted"]
+    );
+    world.order("web", &[]);
+    assert_eq!(
+        world.broken_by_delete(&orders(), "web"),
+        ["nothing_foreign_is_deleted"]
+    );
+    world.create(
+        DEFINITIONS,
+        &json!({"metadata": {"name": "orders.shop.example.org"}}),
+    );
+    assert_eq!(
+        world.broken_by_delete(DEFINITIONS, "orders.shop.example.org"),
+        ["nothing_foreign_is_deleted"]
+    );
+}
+
+#[test]
+fn a_deletion_names_a_uid() {
+    let mut world = World::new(false);
+    let order = world.order("web", &["a"]);
+    world.config_map("a", &order);
+    world.forget();
+    world.delete(&format!("{CONFIG_MAPS}/a"));
+    let request = Request {
+        names_uid: false,
+        ..of_bridge("delete", CONFIG_MAPS, "a")
+    };
+    assert_eq!(world.broken(Some(&request)), ["deletions_are_guarded"]);
+}
+
+#[test]
+fn a_composite_resource_says_deleting_before_anything_goes() {
+    let mut world = World::new(false);
+    let order = world.order("web", &["a", "b"]);
+    world.config_map("a", &order);
+    world.config_map("b", &order);
+    world.delete(&format!("{}/web", orders()));
+    assert_eq!(
+        world.broken_by_delete(CONFIG_MAPS, "a"),
+        ["deleting_is_seen_first"]
+    );
+    world.say_deleting("web");
+    assert!(world.broken_by_delete(CONFIG_MAPS, "b").is_empty());
+}
+
+#[test]
+fn a_claim_says_deleting_before_its_composite_resource_goes() {
+    for says in [true, false] {
+        let mut world = World::new(false);
+        let claim = json!({
+            "metadata": {"name": "web", "finalizers": [HELD]}, "spec": {"resourceRef": {"name": "web-1"}},
+        });
+        let claim = world.create(&claims(), &claim);
+        world.create(&composites(), &bound(&claim));
+        world.delete(&format!("{}/web", claims()));
+        if says {
+            let status = json!({"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Deleting"}]}});
+            world.patch(&format!("{}/web", claims()), &status);
+        }
+        let broken = world.broken_by_delete(&composites(), "web-1");
+        assert_eq!(
+            broken,
+            if says {
+                vec![]
+            } else {
+                vec!["claims_say_deleting_first"]
+            }
+        );
+    }
+}
+
+#[test]
+fn who_composes_goes_last() {
+    let goes = |vanishing: bool, is_begun: bool| {
+        let mut world = World::new(vanishing);
+        let order = world.order("web", &["a"]);
+        let mut map = composed("a", &order);
+        map["metadata"]["finalizers"] = json!([HELD]);
+        world.create(CONFIG_MAPS, &map);
+        if is_begun {
+            world.delete(&format!("{CONFIG_MAPS}/a"));
+        }
+        world.forget();
+        world.delete(&format!("{}/web", orders()));
+        world.patch(
+            &format!("{}/web", orders()),
+            &json!({"metadata": {"finalizers": null}}),
+        );
+        world.broken(None)
+    };
+    assert_eq!(goes(false, false), ["the_finalizer_goes_last"]);
+    assert_eq!(goes(false, true), ["the_finalizer_goes_last"]);
+    assert_eq!(goes(true, false), ["the_finalizer_goes_last"]);
+    assert!(goes(true, true).is_empty());
+}
+
+#[test]
+fn a_claim_goes_after_its_composite_resource() {
+    let goes = |vanishing: bool, is_begun: bool| {
+        let mut world = World::new(vanishing);
+        let claim = json!({"metadata": {"name": "web"}, "spec": {"resourceRef": {"name": "web-1"}}});
+        let claim = world.create(&claims(), &claim);
+        world.create(&composites(), &bound(&claim));
+        if is_begun {
+            world.delete(&format!("{}/web-1", composites()));
+        }
+        world.forget();
+        world.delete(&format!("{}/web", claims()));
+        world.broken(None)
+    };
+    assert_eq!(goes(false, true), ["a_claim_goes_last"]);
+    assert_eq!(goes(true, false), ["a_claim_goes_last"]);
+    assert!(goes(true, true).is_empty());
+}
+
+#[test]
+fn nothing_is_let_go_that_nobody_released() {
+    for is_released in [false, true] {
+        let mut world = World::new(false);
+        let order = world.order("web", &["a"]);
+        let uid = world.config_map("a", &order);
+        if is_released {
+            let release = json!({"metadata": {"annotations": {"crossbridge.dev/release": uid}}});
+            world.patch(&format!("{}/web", orders()), &release);
+        }
+        world.forget();
+        let owners = json!({"metadata": {"ownerReferences": null}});
+        world.patch(&format!("{CONFIG_MAPS}/a"), &owners);
+        let broken = world.broken(Some(&of_bridge("patch", CONFIG_MAPS, "a")));
+        assert_eq!(
+            broken,
+            if is_released {
+                vec![]
+            } else {
+                vec!["nothing_is_abandoned"]
+            }
+        );
+    }
+}
+
+#[test]
+fn what_is_orphaned_is_not_deleted() {
+    let mut world = World::new(false);
+    world.compose("a");
+    let order = world.order("web", &["a", "b"]);
+    world.config_map("a", &order);
+    world.config_map("b", &order);
+    let orphan = json!({"metadata": {"finalizers": [HELD, "orphan"]}});
+    world.patch(&format!("{}/web", orders()), &orphan);
+    world.delete(&format!("{}/web", orders()));
+    world.say_deleting("web");
+    // It is composed no more, which may have been found out before.
+    assert!(world.broken_by_delete(CONFIG_MAPS, "b").is_empty());
+    assert_eq!(
+        world.broken_by_delete(CONFIG_MAPS, "a"),
+        ["nothing_is_deleted_that_is_orphaned"]
+    );
+}
+
+#[test]
+fn a_definition_goes_after_what_it_defines() {
+    let mut world = World::new(false);
+    let definition = json!({
+        "metadata": {"name": "orders.shop.example.org"},
+        "spec": {"group": "shop.example.org", "names": {"plural": "orders"}},
+    });
+    let path = format!("{DEFINITIONS}/orders.shop.example.org");
+    let crd = format!("{CRDS}/orders.shop.example.org");
+    world.create(DEFINITIONS, &definition);
+    world.delete(&path);
+    assert!(world.broken(None).is_empty());
+
+    let uid = world.create(DEFINITIONS, &definition);
+    let owners = json!({"metadata": {"ownerReferences": [{
+        "apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition", "name": "it", "uid": uid,
+        "controller": true,
+    }]}});
+    world.patch(&crd, &owners);
+    world.delete(&path);
+    assert_eq!(world.broken(None), ["a_definition_goes_last"]);
+
+    world.create(DEFINITIONS, &definition);
+    world.order("web", &[]);
+    world.delete(&path);
+    assert_eq!(world.broken(None), ["a_definition_goes_last"]);
+}

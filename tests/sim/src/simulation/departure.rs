@@ -1,0 +1,135 @@
+//! What a user does at any moment of a scenario, beside what the scenario has.
+
+use http::Method;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::environment::Environment;
+
+/// Kinds that users apply once, and of which a departure is none of what is composed or composes.
+const SETTINGS: [&str; 4] = [
+    "Namespace",
+    "Composition",
+    "CustomResourceDefinition",
+    "CompositeResourceDefinition",
+];
+
+/// What a user does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UserStep {
+    /// The object that was applied last is deleted.
+    Deletes,
+    /// Likewise, and it is applied again as soon as the API server takes it.
+    Recreates,
+    /// The object that was applied last is paused until the end of the scenario.
+    Pauses,
+    /// A `ConfigMap` that is composed is deleted by hand.
+    DeletesComposed,
+    /// The definition that was applied last is deleted.
+    DeletesDefinition,
+}
+
+/// Whether a user has departed from a scenario.
+#[derive(Debug, Default)]
+pub(crate) struct Departure(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Path and body of what was applied, last things last.
+    applied: Vec<(String, Value)>,
+    is_taken: bool,
+    /// What is to be applied again.
+    recreation: Option<Value>,
+    /// Paths of what is paused.
+    paused: Vec<String>,
+}
+
+impl Departure {
+    /// A user applies this.
+    pub(crate) fn note_applied(&self, path: &str, object: &Value) {
+        self.0.lock().applied.push((path.to_owned(), object.clone()));
+    }
+
+    /// Whether something happened that the scenario does not have.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.0.lock().is_taken
+    }
+
+    /// What is to be applied again, once.
+    pub(crate) fn take_recreation(&self) -> Option<Value> {
+        self.0.lock().recreation.take()
+    }
+
+    /// The last one of this kind that was applied, or of those that are no settings.
+    fn last(&self, kind: Option<&str>) -> Option<(String, Value)> {
+        let state = self.0.lock();
+        let mut applied = state.applied.iter().rev();
+        let is_it = |(_, object): &&(String, Value)| {
+            let own = object["kind"].as_str().unwrap_or_default();
+            kind.map_or_else(|| !SETTINGS.contains(&own), |kind| own == kind)
+        };
+        applied.find(is_it).cloned()
+    }
+}
+
+impl Environment {
+    /// Takes a step, past all faults, if there is anything for it to do.
+    pub(super) fn take_user_step(&self, step: UserStep) {
+        let taken = match step {
+            UserStep::Deletes => self.delete_last(None).is_some(),
+            UserStep::Recreates => {
+                let object = self.delete_last(None);
+                let is_taken = object.is_some();
+                self.departure.0.lock().recreation = object;
+                is_taken
+            }
+            UserStep::DeletesDefinition => self.delete_last(Some("CompositeResourceDefinition")).is_some(),
+            UserStep::DeletesComposed => self.delete_composed(),
+            UserStep::Pauses => self.departure.last(None).is_some_and(|(path, _)| {
+                let is_paused = self.pause(&path, &"true".into());
+                self.departure.0.lock().paused.push(path);
+                is_paused
+            }),
+        };
+        if taken {
+            self.departure.0.lock().is_taken = true;
+        }
+        self.watch_compositions(None);
+    }
+
+    /// Returns what was deleted.
+    fn delete_last(&self, kind: Option<&str>) -> Option<Value> {
+        let (path, object) = self.departure.last(kind)?;
+        let (code, _) = self.kube.request(&Method::DELETE, &path, &Value::Null);
+        (code < 300).then_some(object)
+    }
+
+    fn delete_composed(&self) -> bool {
+        let all = "/api/v1/configmaps";
+        let (_, list) = self.kube.request(&Method::GET, all, &Value::Null);
+        let mut items = list["items"].as_array().into_iter().flatten();
+        let composed = items.find(|item| !item["metadata"]["labels"]["crossplane.io/composite"].is_null());
+        composed.is_some_and(|composed| {
+            let text = |field: &str| composed["metadata"][field].as_str().unwrap_or_default();
+            let path = format!(
+                "/api/v1/namespaces/{}/configmaps/{}",
+                text("namespace"),
+                text("name")
+            );
+            self.kube.request(&Method::DELETE, &path, &Value::Null).0 < 300
+        })
+    }
+
+    fn pause(&self, path: &str, value: &Value) -> bool {
+        let change = json!({"metadata": {"annotations": {"crossplane.io/paused": value}}});
+        self.kube.request(&Method::PATCH, path, &change).0 < 300
+    }
+
+    /// Nothing is paused any more.
+    pub(crate) fn resume_all(&self) {
+        let paused = std::mem::take(&mut self.departure.0.lock().paused);
+        for path in paused {
+            self.pause(&path, &Value::Null);
+        }
+    }
+}
