@@ -9,8 +9,9 @@ use crate::composite::names;
 
 /// The entries after `to` owns by apply what the managers in `from` own by create or update; `None`: they own nothing so.
 ///
-/// Entries of subresources stay as they are, and so does what a machine of its own has written into the object, see [`is_of_machine`]. Where entries are of several versions of the kind, those of one version are united, and the others
-/// dropped, as their fields cannot be compared: those fields stay on the object without an owner.
+/// Entries of subresources stay as they are, and so does what a machine of the bridge has written into the object. Where entries are of several versions
+/// of the kind, those of one version are united, and the others dropped, as their fields cannot be compared: those fields stay on the object without an
+/// owner.
 pub fn converted(entries: &[Value], from: &[&str], to: &str) -> Option<Vec<Value>> {
     let is_update = |entry: &Value| {
         let manager = entry["manager"].as_str().unwrap_or_default();

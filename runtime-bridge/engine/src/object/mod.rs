@@ -29,6 +29,8 @@ pub use self::{
 pub struct Object {
     /// Its type, shared by all objects of a kind.
     pub api: Arc<ApiType>,
+    /// Shared by all copies: whatever is known of the object is kept by it.
+    key: Key,
     /// `metadata`, always without `managedFields`.
     pub meta: ObjectMeta,
     spec: Option<Arc<RawValue>>,
@@ -62,6 +64,7 @@ impl Object {
     /// A new one, to be created.
     pub fn new(api: Arc<ApiType>, meta: ObjectMeta) -> Self {
         Self {
+            key: key_of(&api, &meta),
             api,
             meta,
             spec: None,
@@ -86,6 +89,7 @@ impl Object {
         }
         Ok(Self {
             api: Arc::clone(api),
+            key: key_of(api, &meta),
             meta,
             spec: parts.spec,
             of_spec: Arc::default(),
@@ -96,7 +100,7 @@ impl Object {
 
     /// Its key.
     pub fn key(&self) -> Key {
-        Key::new(self.api.kind.clone(), self.meta.namespace.as_deref(), self.name())
+        self.key.clone()
     }
 
     /// `metadata.name`.
@@ -317,6 +321,11 @@ impl Serialize for Object {
         }
         map.end()
     }
+}
+
+fn key_of(api: &ApiType, meta: &ObjectMeta) -> Key {
+    let name = meta.name.as_deref().unwrap_or_default();
+    Key::new(api.kind.clone(), meta.namespace.as_deref(), name)
 }
 
 /// A resourceVersion as a number, by which the API server orders all writes to one store.
