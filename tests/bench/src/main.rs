@@ -10,6 +10,7 @@
 mod board;
 mod bridge;
 mod compositions;
+mod managed;
 mod memory;
 mod observe;
 mod output;

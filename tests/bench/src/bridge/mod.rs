@@ -15,7 +15,7 @@ use bridge_bench::{
 };
 use clap::Args;
 
-use crate::{output, sides::Sides, usage::machine};
+use crate::{managed::POLL_OF_LIVES, output, sides::Sides, usage::machine};
 use subject::Subject;
 
 /// How much is measured.
@@ -84,8 +84,6 @@ pub(crate) struct Settings {
     pub(crate) max_reconcile_rate: u32,
 }
 
-/// Of lives, so that no poll falls into what is measured: each of the peer's is a write.
-const POLL_OF_LIVES: Duration = Duration::from_mins(10);
 /// Of many objects it is as long as makes this many polls per second, and no shorter than that: a peer could not keep up with more on two cores.
 const LEAST_POLL: Duration = Duration::from_secs(10);
 const POLLS_PER_SECOND: u64 = 167;

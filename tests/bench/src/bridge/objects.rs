@@ -1,6 +1,6 @@
 //! What the user does to objects.
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch};
 use serde_json::{Value, json};
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{Kind, subject::Subject};
 use crate::{
     board::Board,
+    managed::{GROUP, VERSION, parameters},
     user::{self, delete},
 };
 
@@ -18,7 +19,7 @@ pub(crate) const PACED: usize = 100;
 
 /// A watch of one kind.
 pub(crate) fn watch(subject: &Subject, kind: Kind) -> Board {
-    let gvk = GroupVersionKind::gvk("bench.example.org", "v1alpha1", kind.name);
+    let gvk = GroupVersionKind::gvk(GROUP, VERSION, kind.name);
     let resource = ApiResource::from_gvk_with_plural(&gvk, kind.plural);
     Board::watch(&subject.cluster.client, &resource)
 }
@@ -28,21 +29,12 @@ pub(crate) fn size(size: i64) -> Patch<Value> {
     Patch::Merge(json!({"spec": {"forProvider": {"size": size}}}))
 }
 
-/// What an ordinary resource has; its size is that of its description.
 fn manifest(kind: Kind, name: &str, padding: usize) -> DynamicObject {
-    let rules: Vec<Value> = (0..2)
-        .map(|port| json!({"port": 8000 + port, "protocol": "tcp", "sources": ["10.0.0.0/8", "192.168.0.0/16"]}))
-        .collect();
-    let tags: HashMap<String, String> = (0..3)
-        .map(|tag| (format!("tag-{tag}"), format!("value of tag {tag}")))
-        .collect();
     let object = json!({
-        "apiVersion": "bench.example.org/v1alpha1",
+        "apiVersion": format!("{GROUP}/{VERSION}"),
         "kind": kind.name,
         "metadata": {"name": name, "namespace": "default"},
-        "spec": {"forProvider": {
-            "region": "north", "size": 1, "description": "d".repeat(padding), "rules": rules, "tags": tags,
-        }},
+        "spec": {"forProvider": parameters(padding)},
     });
     serde_json::from_value(object).expect("an object")
 }

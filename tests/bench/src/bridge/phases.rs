@@ -20,13 +20,12 @@ use super::{
 };
 use crate::{
     board::Board,
+    managed::GRACE,
     user::{self, delete, names},
 };
 
 /// For how long what is at rest is watched.
 const REST: Duration = Duration::from_secs(30);
-/// For so long the peer does not believe that what it has created is absent.
-const GRACE: Duration = Duration::from_secs(30);
 
 /// Creation in a burst and at a pace, changes, and deletion of what is old and of what is fresh.
 pub(crate) async fn lives(subject: &mut Subject, kind: Kind, objects: usize, report: &mut Report) {

@@ -12,12 +12,12 @@ use bridge_control_plane::{
     process::{Output, Process, ScratchDir, Signal, Spawn},
 };
 use bridge_e2e::{Cluster, Requests, binary};
-use serde_json::json;
 
 use super::{Kind, Settings, printed::Printed};
-use crate::usage::{busy_seconds, resident_kb};
-
-const GROUP: &str = "bench.example.org";
+use crate::{
+    managed,
+    usage::{busy_seconds, resident_kb},
+};
 
 /// Until then a new control plane has work of its own.
 const SETTLED_AFTER: Duration = Duration::from_secs(40);
@@ -93,12 +93,10 @@ impl Subject {
             scratch: ScratchDir::new("crossbridge-bench-").expect("a folder"),
             begun: Instant::now(),
         };
-        let plugin = Spawn::new(binary("bench-plugin"))
-            .env("PROVIDER_PLUGIN_ENDPOINT", subject.socket())
-            .stdout(subject.lines());
+        let plugin = managed::plugin(&subject.socket()).stdout(subject.lines());
         subject.plugin = Some(plugin.spawn().expect("the plugin starts"));
         subject.start_controller();
-        subject.until_established().await;
+        managed::define(&subject.cluster).await;
         if side == Side::Peer {
             // The definitions that it has written are those of both sides.
             subject.stop_controller().await;
@@ -107,31 +105,6 @@ impl Subject {
             subject.start_controller();
         }
         subject
-    }
-
-    async fn until_established(&self) {
-        for plural in ["clusterproviderconfigs", "named", "given"] {
-            let definition = self.cluster.definition(&format!("{plural}.{GROUP}"));
-            definition
-                .until("to be established", |seen| {
-                    bridge_e2e::condition(seen, "Established")["status"] == "True"
-                })
-                .await;
-        }
-        let config = self.cluster.object(
-            GROUP,
-            "v1alpha1",
-            "ClusterProviderConfig",
-            "clusterproviderconfigs",
-            "default",
-        );
-        config
-            .create(json!({
-                "apiVersion": format!("{GROUP}/v1alpha1"),
-                "kind": "ClusterProviderConfig",
-                "spec": {"settings": {}, "credentials": {"source": "None"}},
-            }))
-            .await;
     }
 
     pub(crate) fn start_controller(&mut self) {
@@ -147,19 +120,16 @@ impl Subject {
             .arg("serve")
             .arg("--kubeconfig")
             .arg(self.plane.kubeconfig())
-            .args(["--plugin", &self.socket(), "--admin-address", &self.admin])
-            .args(["--poll", &self.poll(), "--poll-jitter", "1s"])
+            .args(["--admin-address", &self.admin])
+            .args(managed::plugin_flags(&self.socket(), self.settings.poll))
             .env("CROSSBRIDGE_LOG_LEVEL", "warn")
             .log_to(self.scratch.path().join("bridge.log"))
     }
 
     fn peer(&self) -> Spawn {
-        Spawn::new(binary("bench-peer"))
-            .arg("--kubeconfig")
-            .arg(self.plane.kubeconfig())
+        managed::provider(&self.plane.kubeconfig(), self.settings.poll)
             .arg("--cloud")
             .arg(self.scratch.path().join("cloud.json"))
-            .args(["--poll", &self.poll()])
             .arg(format!(
                 "--max-reconcile-rate={}",
                 self.settings.max_reconcile_rate
@@ -232,10 +202,6 @@ impl Subject {
             waited.is_ok(),
             "{seen} of {count} observations have come in {limit:?}"
         );
-    }
-
-    fn poll(&self) -> String {
-        format!("{}s", self.settings.poll.as_secs())
     }
 
     fn lines(&self) -> Output {
