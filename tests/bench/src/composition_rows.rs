@@ -32,8 +32,20 @@ pub static BURST: Row = Row {
 pub static PACED: Row = Row {
     what: "5 per s: create to Ready",
     unit: "ms",
-    lines: &halves(Goal::RatioAtMost(0.1), Goal::None),
+    lines: &halves(Goal::BothAtMost(100.0, 0.1), Goal::None),
 };
+/// As above, of XRs none of which waits for another one.
+pub static PACED_WRITES_PARTS: Row = Row::one(
+    "5 per s: writes, created to Ready",
+    "per XR",
+    &whole(Goal::AtMost(6.0)),
+);
+/// Beside those of an XR of 4 parts, two of each managed resource.
+pub static PACED_WRITES_MANAGED: Row = Row::one(
+    "5 per s: writes, created to Ready",
+    "per XR",
+    &whole(Goal::AtMost(14.0)),
+);
 /// Created to Ready.
 pub static CALLS: Row = Row::one("calls of the function, created to Ready", "per XR", KNOWN);
 
@@ -52,6 +64,12 @@ pub static CLAIM_API_SERVER: Row = Row::one(
     "API server, life",
     "CPU-ms per claim",
     &whole(Goal::RatioAtMost(0.4)),
+);
+/// All at once, until no claim, composite resource or managed resource is left.
+pub static CLAIM_DRAIN: Row = Row::one(
+    "drain, older than 30 s",
+    "claims per s",
+    &whole(Goal::RatioAtLeast(1.4)),
 );
 /// All at once.
 pub static CLAIM_BURST: Row = Row {

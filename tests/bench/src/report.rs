@@ -229,6 +229,7 @@ fn goal(goal: Goal) -> String {
         Goal::RatioAtLeast(goal) => format!("ratio ≥ {goal}"),
         Goal::AtMost(goal) => format!("≤ {goal}"),
         Goal::AtLeast(goal) => format!("≥ {goal}"),
+        Goal::BothAtMost(ours, ratio) => format!("≤ {ours}, ratio ≤ {ratio}"),
     }
 }
 

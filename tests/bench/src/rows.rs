@@ -13,6 +13,8 @@ pub enum Goal {
     AtMost(f64),
     /// Ours alone, of what is better the more it is.
     AtLeast(f64),
+    /// Ours alone, and ours by the peer's.
+    BothAtMost(f64, f64),
 }
 
 impl Goal {
@@ -24,6 +26,8 @@ impl Goal {
             Self::RatioAtLeast(goal) => ratio.map(|ratio| ratio >= goal),
             Self::AtMost(goal) => Some(ours <= goal),
             Self::AtLeast(goal) => Some(ours >= goal),
+            Self::BothAtMost(goal, _) if ours > goal => Some(false),
+            Self::BothAtMost(_, goal) => ratio.map(|ratio| ratio <= goal),
         }
     }
 }
@@ -163,6 +167,10 @@ mod tests {
         assert_eq!(Goal::RatioAtLeast(4.0).is_met(9.0, Some(4.1)), Some(true));
         assert_eq!(Goal::RatioAtLeast(4.0).is_met(9.0, None), None);
         assert_eq!(Goal::AtMost(4.0).is_met(5.0, Some(0.1)), Some(false));
+        assert_eq!(Goal::BothAtMost(4.0, 0.1).is_met(4.0, Some(0.1)), Some(true));
+        assert_eq!(Goal::BothAtMost(4.0, 0.1).is_met(4.0, Some(0.2)), Some(false));
+        assert_eq!(Goal::BothAtMost(4.0, 0.1).is_met(4.1, None), Some(false));
+        assert_eq!(Goal::BothAtMost(4.0, 0.1).is_met(4.0, None), None);
         assert_eq!(Goal::None.is_met(5.0, Some(0.1)), None);
     }
 }

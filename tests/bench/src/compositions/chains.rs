@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     lives::PACE,
-    manifests::{CHAIN, GROUP, PROTECTION, resource},
+    manifests::{CHAIN, PROTECTION, resource},
     subject::Subject,
 };
 use crate::{
@@ -32,7 +32,7 @@ pub(crate) async fn measure(subject: &Subject, report: &mut Report) {
     let of_usages = resource(PROTECTION, "v1beta1", "Usage", "usages");
     let (chains, parts) = (
         subject.board(&CHAIN),
-        Board::watch(client, &resource(GROUP, "v1", "Part", "parts")),
+        Board::watch(client, &subject.composed.resource()),
     );
     let usages = Board::watch(client, &of_usages);
     let all = names("chain", 2 * CHAINS);

@@ -7,13 +7,17 @@ use kube::{
 };
 
 use super::{
-    manifests::{ALL, APIEXTENSIONS, Composite, GROUP, cluster_wide, object, part_definition},
+    manifests::{APIEXTENSIONS, Composed, Composite, GROUP, cluster_wide, object, part_definition},
     subject::Subject,
 };
+use crate::managed;
 
 impl Subject {
     /// Until the CRDs of all kinds are established.
     pub(crate) async fn define(&self) {
+        if self.composed == Composed::Managed {
+            managed::define(&self.cluster).await;
+        }
         for plural in ["compositeresourcedefinitions", "compositions"] {
             self.until_established(&format!("{plural}.{APIEXTENSIONS}")).await;
         }
@@ -26,8 +30,8 @@ impl Subject {
         );
         create(&part, object(part_definition())).await;
         self.until_established(&format!("parts.{GROUP}")).await;
-        for composite in ALL {
-            self.define_one(&composite).await;
+        for composite in self.composed.composites() {
+            self.define_one(composite).await;
         }
     }
 

@@ -1,15 +1,16 @@
-//! Composite resources and claims of 4 objects: created until they are Ready, and deleted.
+//! Composite resources and claims of 4 objects, or managed resources: created until they are Ready, and deleted.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bridge_bench::{
     composition_rows as rows,
     figures::per,
     report::{Notes, Report},
+    rows::Row,
 };
 
 use super::{
-    manifests::{Composite, ORDER, PURCHASE},
+    manifests::{Composed, Composite, MANAGED_ORDER, MANAGED_PURCHASE, ORDER, PURCHASE},
     subject::{Subject, Usage},
 };
 use crate::{
@@ -36,19 +37,53 @@ struct Life {
     deleted: Usage,
     /// Milliseconds of each until it was Ready.
     ready: Vec<f64>,
+    /// From the first request of a deletion until all that it made is absent.
+    drain: Duration,
+}
+
+/// What is measured over the same content.
+struct Lives {
+    composite: Composite,
+    /// Over the rows.
+    composites: &'static str,
+    claimed: Composite,
+    claims: &'static str,
+    paced_writes: &'static Row,
+}
+
+impl Composed {
+    fn lives(self) -> Lives {
+        match self {
+            Self::Parts => Lives {
+                composite: ORDER,
+                composites: "an XR of 4 objects",
+                claimed: PURCHASE,
+                claims: "a claim of 4 objects",
+                paced_writes: &rows::PACED_WRITES_PARTS,
+            },
+            Self::Managed => Lives {
+                composite: MANAGED_ORDER,
+                composites: "an XR of 4 managed resources",
+                claimed: MANAGED_PURCHASE,
+                claims: "a claim of 4 managed resources",
+                paced_writes: &rows::PACED_WRITES_MANAGED,
+            },
+        }
+    }
 }
 
 pub(crate) async fn measure(subject: &mut Subject, counts: Counts, report: &mut Report) {
-    for composite in [ORDER, PURCHASE] {
-        warm_up(subject, &composite).await;
+    let lives = subject.composed.lives();
+    for composite in [&lives.composite, &lives.claimed] {
+        warm_up(subject, composite).await;
     }
     let (api_server, controller) = subject.rest().await;
-    let mut notes = report.of(subject.side, "an XR of 4 objects", None);
+    let mut notes = report.of(subject.side, lives.composites, None);
     notes.note(&rows::NO_OBJECT_API_SERVER, api_server * 1000.0);
     notes.note(&rows::NO_OBJECT_CONTROLLER, controller * 1000.0);
-    composites(subject, counts, &mut notes).await;
-    let mut notes = report.of(subject.side, "a claim of 4 objects", None);
-    claims(subject, counts.claims, &mut notes).await;
+    composites(subject, &lives, counts, &mut notes).await;
+    let mut notes = report.of(subject.side, lives.claims, None);
+    claims(subject, &lives.claimed, counts.claims, &mut notes).await;
 }
 
 /// What is done once, the first time, is no part of anything.
@@ -56,18 +91,29 @@ pub(crate) async fn warm_up(subject: &Subject, composite: &Composite) {
     let board = subject.board(composite);
     let first = names("first", 4);
     create(&board, &first, |name| composite.manifest(name)).await;
+    subject.until_old().await;
     delete(&board, &first).await;
     subject.until_no_parts().await;
 }
 
-async fn composites(subject: &Subject, counts: Counts, notes: &mut Notes<'_>) {
-    let board = subject.board(&ORDER);
+async fn composites(subject: &Subject, lives: &Lives, counts: Counts, notes: &mut Notes<'_>) {
+    let composite = &lives.composite;
+    let board = subject.board(composite);
     let paced = names("paced", counts.paced);
-    let times = create_paced(&board, &paced, PACE, |name| ORDER.manifest(name)).await;
+    let before = subject.usage_when_quiet().await;
+    let times = create_paced(&board, &paced, PACE, |name| composite.manifest(name)).await;
+    let created = subject.usage_when_quiet().await;
+    eprintln!("created at a pace: {:?}", created.requests_since(&before));
     notes.note_all(&rows::PACED, times);
+    // One request of each is the user's.
+    notes.note(
+        lives.paced_writes,
+        per(created.writes_since(&before), counts.paced) - 1.0,
+    );
+    subject.until_old().await;
     delete(&board, &paced).await;
 
-    let life = live(subject, &board, &ORDER, counts.burst).await;
+    let life = live(subject, &board, composite, counts.burst).await;
     let count = counts.burst;
     notes.note_all(&rows::BURST, life.ready);
     // One request of each is the user's.
@@ -93,9 +139,9 @@ async fn composites(subject: &Subject, counts: Counts, notes: &mut Notes<'_>) {
     );
 }
 
-async fn claims(subject: &Subject, count: usize, notes: &mut Notes<'_>) {
-    let board = subject.board(&PURCHASE);
-    let life = live(subject, &board, &PURCHASE, count).await;
+async fn claims(subject: &Subject, claimed: &Composite, count: usize, notes: &mut Notes<'_>) {
+    let board = subject.board(claimed);
+    let life = live(subject, &board, claimed, count).await;
     notes.note_all(&rows::CLAIM_BURST, life.ready);
     notes.note(
         &rows::CLAIM_CREATE_WRITES,
@@ -113,6 +159,9 @@ async fn claims(subject: &Subject, count: usize, notes: &mut Notes<'_>) {
     let api_server =
         subject.api_server(&life.before, &life.created) + subject.api_server(&life.deleting, &life.deleted);
     notes.note(&rows::CLAIM_API_SERVER, per(api_server * 1000.0, count));
+    if claimed.of == Composed::Managed {
+        notes.note(&rows::CLAIM_DRAIN, f64_of(count) / life.drain.as_secs_f64());
+    }
 }
 
 /// A write of a claim, or by its controller of its composite resource: ours creates that, the peer applies it.
@@ -132,9 +181,12 @@ async fn live(subject: &Subject, board: &Board, composite: &Composite, count: us
     let ready = create(board, &burst, |name| composite.manifest(name)).await;
     let created = subject.usage_when_quiet().await;
     eprintln!("created {count}: {:?}", created.requests_since(&before));
+    subject.until_old().await;
     let deleting = subject.usage().await;
+    let begun = Instant::now();
     delete(board, &burst).await;
-    subject.until_no_parts().await;
+    subject.until_none_of(composite).await;
+    let drain = begun.elapsed();
     let deleted = subject.usage_when_quiet().await;
     eprintln!("deleted {count}: {:?}", deleted.requests_since(&deleting));
     Life {
@@ -143,6 +195,7 @@ async fn live(subject: &Subject, board: &Board, composite: &Composite, count: us
         deleting,
         deleted,
         ready,
+        drain,
     }
 }
 

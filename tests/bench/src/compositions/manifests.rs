@@ -6,14 +6,24 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-/// Of everything here.
-pub(crate) const GROUP: &str = "bench.example.org";
+pub(crate) use crate::managed::GROUP;
+use crate::managed::{VERSION, parameters};
+
 /// The function that all compositions call.
 pub(crate) const FUNCTION: &str = "f";
 /// The group of definitions and compositions.
 pub(crate) const APIEXTENSIONS: &str = "apiextensions.crossplane.io";
 /// The group of usages.
 pub(crate) const PROTECTION: &str = "protection.crossplane.io";
+
+/// What composite resources are composed of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Composed {
+    /// Objects of a kind that has no controller of its own. They are ready as soon as they are observed.
+    Parts,
+    /// Managed resources of `bench-plugin`. They are ready as soon as their condition says so.
+    Managed,
+}
 
 /// A kind of composite resources, each with one composition.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +32,7 @@ pub(crate) struct Composite {
     pub(crate) plural: &'static str,
     /// Of each composite resource.
     pub(crate) composed: usize,
+    pub(crate) of: Composed,
     /// For how long a response of the function is good.
     pub(crate) ttl_seconds: Option<u64>,
     /// Kind and plural of its claims; without them it is namespaced.
@@ -35,6 +46,7 @@ pub(crate) const ORDER: Composite = Composite {
     kind: "Order",
     plural: "orders",
     composed: 4,
+    of: Composed::Parts,
     ttl_seconds: None,
     claim: None,
     is_chain: false,
@@ -44,6 +56,7 @@ pub(crate) const PURCHASE: Composite = Composite {
     kind: "XPurchase",
     plural: "xpurchases",
     composed: 4,
+    of: Composed::Parts,
     ttl_seconds: None,
     claim: Some(("Purchase", "purchases")),
     is_chain: false,
@@ -53,6 +66,7 @@ pub(crate) const BATCH: Composite = Composite {
     kind: "Batch",
     plural: "batches",
     composed: 10,
+    of: Composed::Parts,
     ttl_seconds: None,
     claim: None,
     is_chain: false,
@@ -62,6 +76,7 @@ pub(crate) const TIMED: Composite = Composite {
     kind: "Timed",
     plural: "timeds",
     composed: 10,
+    of: Composed::Parts,
     ttl_seconds: Some(60),
     claim: None,
     is_chain: false,
@@ -71,6 +86,7 @@ pub(crate) const SINGLE: Composite = Composite {
     kind: "Single",
     plural: "singles",
     composed: 1,
+    of: Composed::Parts,
     ttl_seconds: None,
     claim: None,
     is_chain: false,
@@ -81,19 +97,72 @@ pub(crate) const CHAIN: Composite = Composite {
     kind: "Chain",
     plural: "chains",
     composed: 4,
+    of: Composed::Parts,
     ttl_seconds: None,
     claim: None,
     is_chain: true,
 };
 
+/// Of 4 managed resources.
+pub(crate) const MANAGED_ORDER: Composite = Composite {
+    of: Composed::Managed,
+    ..ORDER
+};
+/// Of 4 managed resources, by a claim.
+pub(crate) const MANAGED_PURCHASE: Composite = Composite {
+    of: Composed::Managed,
+    ..PURCHASE
+};
+
 /// Those that both sides serve, and those of ours alone.
-pub(crate) const ALL: [Composite; 6] = [ORDER, PURCHASE, BATCH, TIMED, SINGLE, CHAIN];
+const ALL: [Composite; 6] = [ORDER, PURCHASE, BATCH, TIMED, SINGLE, CHAIN];
+/// Those that both sides serve, the ones of 4 with managed resources.
+const ALL_MANAGED: [Composite; 4] = [MANAGED_ORDER, MANAGED_PURCHASE, BATCH, TIMED];
+
+impl Composed {
+    /// On a control plane where those of 4 objects have these.
+    pub(crate) fn composites(self) -> &'static [Composite] {
+        match self {
+            Self::Parts => &ALL,
+            Self::Managed => &ALL_MANAGED,
+        }
+    }
+
+    pub(crate) fn resource(self) -> ApiResource {
+        match self {
+            Self::Parts => resource(GROUP, "v1", "Part", "parts"),
+            Self::Managed => resource(GROUP, VERSION, "Named", "named"),
+        }
+    }
+
+    fn spec(self, edition: u32) -> Value {
+        match self {
+            Self::Parts => json!({
+                "edition": edition, "description": "d".repeat(400),
+                "tags": {"team": "web", "tier": "front"},
+            }),
+            Self::Managed => json!({"forProvider": parameters(400)}),
+        }
+    }
+
+    /// When the function says that one is ready, on both sides alike.
+    fn ready(self, name: &str) -> Value {
+        match self {
+            Self::Parts => json!({"exists": name}),
+            Self::Managed => json!({"isTrue": {"of": name, "condition": "Ready"}}),
+        }
+    }
+}
 
 impl Composite {
     /// Of what users create: the claims, where there are any.
     pub(crate) fn of_users(&self) -> ApiResource {
         let (kind, plural) = self.claim.unwrap_or((self.kind, self.plural));
         resource(GROUP, "v1", kind, plural)
+    }
+
+    pub(crate) fn resource(&self) -> ApiResource {
+        resource(GROUP, "v1", self.kind, self.plural)
     }
 
     pub(crate) fn definition(&self) -> Value {
@@ -125,18 +194,15 @@ impl Composite {
         definition
     }
 
-    /// The pipeline of its composition: one step. `edition` is in the first of the composed objects; the last is not desired by an XR of size 2.
-    /// Each is ready as soon as it is observed.
+    /// The pipeline of its composition: one step. `edition` is in the first of the composed parts; the last is not desired by an XR of size 2.
     pub(crate) fn pipeline(&self, edition: u32) -> Value {
+        let of = self.of.resource();
         let mut resources: serde_json::Map<String, Value> = (0..self.composed)
             .map(|number| {
                 let name = format!("part-{number}");
                 let mut object = json!({
-                    "apiVersion": format!("{GROUP}/v1"), "kind": "Part",
-                    "spec": {
-                        "edition": if number == 0 { edition } else { 0 }, "description": "d".repeat(400),
-                        "tags": {"team": "web", "tier": "front"},
-                    },
+                    "apiVersion": of.api_version, "kind": of.kind,
+                    "spec": self.of.spec(if number == 0 { edition } else { 0 }),
                 });
                 if self.claim.is_some() {
                     object["metadata"]["namespace"] = "default".into();
@@ -149,7 +215,7 @@ impl Composite {
                 } else {
                     json!("always")
                 };
-                let ready = json!({"exists": name});
+                let ready = self.of.ready(&name);
                 (name, json!({"object": object, "when": when, "ready": ready}))
             })
             .collect();
@@ -204,7 +270,7 @@ fn usage(number: usize) -> Value {
     json!({"object": object, "when": not_of_size_2(), "ready": "always"})
 }
 
-/// What is composed: a kind that has no controller of its own.
+/// The CRD of parts.
 pub(crate) fn part_definition() -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -227,10 +293,6 @@ pub(crate) fn part_definition() -> Value {
             }],
         },
     })
-}
-
-pub(crate) fn parts() -> ApiResource {
-    resource(GROUP, "v1", "Part", "parts")
 }
 
 pub(crate) fn resource(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {

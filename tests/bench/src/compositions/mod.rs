@@ -21,6 +21,7 @@ use clap::Args;
 use crate::{output, sides::Sides, usage::machine};
 use blocked::Blocked;
 use lives::Counts;
+use manifests::Composed;
 use many::Many;
 use subject::Subject;
 
@@ -42,9 +43,12 @@ pub(crate) struct CompositionsArgs {
     /// XRs of 10 objects; 0: what is measured of many is left out.
     #[arg(long)]
     many: Option<usize>,
-    /// Without XRs and claims of 4.
+    /// Without XRs and claims of 4 objects.
     #[arg(long)]
     no_lives: bool,
+    /// XRs, and claims, of 4 managed resources in a burst; 0: what is measured of them is left out.
+    #[arg(long)]
+    managed: Option<usize>,
     /// Where table, JSON and pictures are written.
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
@@ -56,6 +60,8 @@ struct Plan {
     runs: usize,
     many_runs: usize,
     counts: Counts,
+    /// Of XRs and claims of managed resources.
+    managed: Counts,
     many: Many,
     blocked: Blocked,
     /// XRs of 1 object, which are deleted with their definition.
@@ -67,19 +73,32 @@ impl Plan {
         let mut plan = if args.quick { Self::quick() } else { Self::full() };
         plan.runs = args.runs.unwrap_or(plan.runs);
         plan.many_runs = args.many_runs.unwrap_or(plan.runs);
+        if let Some(managed) = args.managed {
+            plan.managed.paced = plan.managed.paced.min(managed);
+            (plan.managed.burst, plan.managed.claims) = (managed, managed);
+        }
         plan.many.objects = args.many.unwrap_or(plan.many.objects);
         plan.blocked.objects = args.many.unwrap_or(plan.blocked.objects);
         plan
     }
 
+    /// How many of which lives are measured.
+    fn lives(&self, args: &CompositionsArgs) -> impl Iterator<Item = (Composed, Counts)> {
+        let parts = (!args.no_lives).then_some((Composed::Parts, self.counts));
+        let managed = (self.managed.burst > 0).then_some((Composed::Managed, self.managed));
+        parts.into_iter().chain(managed)
+    }
+
     /// Where, and how much.
     fn note(&self, runs: usize) -> String {
         format!(
-            "{}. {} of {} XRs and {} claims in a burst, and {} of {} XRs of 10; the peer has no limits and 100 workers.",
+            "{}. {} of {} XRs and {} claims in a burst, of {} and {} with managed resources, and {} of {} XRs of 10; the peer has no limits and 100 workers, and 32 for managed resources.",
             machine(),
             output::runs_in_words(runs),
             self.counts.burst,
             self.counts.claims,
+            self.managed.burst,
+            self.managed.claims,
             output::runs_in_words(runs.min(self.many_runs)).to_lowercase(),
             self.many.objects,
         )
@@ -93,6 +112,11 @@ impl Plan {
                 paced: 25,
                 burst: 100,
                 claims: 50,
+            },
+            managed: Counts {
+                paced: 25,
+                burst: 30,
+                claims: 30,
             },
             many: Many {
                 objects: 50,
@@ -115,6 +139,11 @@ impl Plan {
                 paced: 100,
                 burst: 300,
                 claims: 100,
+            },
+            managed: Counts {
+                paced: 100,
+                burst: 300,
+                claims: 300,
             },
             many: Many {
                 objects: 1_000,
@@ -139,17 +168,18 @@ pub(crate) async fn measure(args: &CompositionsArgs) {
     for run in 1..=runs {
         // What is written down so far is of so many runs.
         report.notes = vec![plan.note(run), other_work.clone()];
-        let sides = args.side.all().iter().filter(|_| !args.no_lives);
-        for side in sides {
-            eprintln!("lives, run {run} of {runs}, {side:?}");
-            let mut subject = Subject::start(*side).await;
-            lives::measure(&mut subject, plan.counts, &mut report).await;
-            eprintln!("the function used {:.1} s", subject.function());
-            output::write(&report, &args.out, "compositions");
+        for (composed, counts) in plan.lives(args) {
+            for side in args.side.all() {
+                eprintln!("lives of {composed:?}, run {run} of {runs}, {side:?}");
+                let mut subject = Subject::start(*side, composed).await;
+                lives::measure(&mut subject, counts, &mut report).await;
+                eprintln!("the function used {:.1} s", subject.function());
+                output::write(&report, &args.out, "compositions");
+            }
         }
         if plan.many.objects > 0 && run <= plan.many_runs && args.side.all().contains(&Side::Ours) {
             eprintln!("many, run {run} of {runs}");
-            let mut subject = Subject::start(Side::Ours).await;
+            let mut subject = Subject::start(Side::Ours, Composed::Parts).await;
             blocked::measure(&subject, plan.blocked, &mut report).await;
             guard::measure(&mut subject, &mut report).await;
             output::write(&report, &args.out, "compositions");

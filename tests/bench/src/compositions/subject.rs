@@ -20,10 +20,11 @@ use kube::{
 
 use super::{
     calls::Calls,
-    manifests::{APIEXTENSIONS, Composite, FUNCTION, cluster_wide, parts},
+    manifests::{APIEXTENSIONS, Composed, Composite, FUNCTION, cluster_wide},
 };
 use crate::{
     board::Board,
+    managed::{self, POLL_OF_LIVES},
     usage::{busy_seconds, resident_kb},
 };
 
@@ -31,6 +32,8 @@ use crate::{
 const SETTLED_AFTER: Duration = Duration::from_secs(40);
 /// What has written nothing for so long has ended.
 const QUIET: Duration = Duration::from_secs(2);
+/// How often is looked whether everything is absent.
+const LOOK: Duration = Duration::from_millis(200);
 /// Nothing is waited for longer.
 const LIMIT: Duration = Duration::from_mins(15);
 
@@ -45,11 +48,15 @@ pub(crate) enum Guard {
 pub(crate) struct Subject {
     pub(crate) cluster: Cluster,
     pub(crate) side: Side,
+    /// What XRs and claims of 4 are composed of.
+    pub(crate) composed: Composed,
     pub(crate) calls: Arc<Calls>,
     /// Of a bridge that is started from now on.
     pub(crate) guard: Guard,
     /// The bridge, or the peer.
     controller: Option<Process>,
+    /// Of managed resources, where there are any: the bridge's plugin, or a second process of the peer, as Crossplane and a provider are two.
+    provider: Option<Process>,
     function: Process,
     plane: ControlPlane,
     /// Of the API server without any object, in CPU seconds per second.
@@ -62,6 +69,7 @@ pub(crate) struct Subject {
 /// What was used until a moment.
 pub(crate) struct Usage {
     pub(crate) api_server: f64,
+    /// Of all processes of the side.
     pub(crate) controller: f64,
     /// Of the function.
     pub(crate) calls: usize,
@@ -92,7 +100,7 @@ impl Usage {
 
 impl Subject {
     /// Both sides serve the CRDs that the bridge has made of the definitions.
-    pub(crate) async fn start(side: Side) -> Self {
+    pub(crate) async fn start(side: Side, composed: Composed) -> Self {
         // With the garbage collector: the peer leaves to it what an XR has composed.
         let plane = ControlPlane::start(Options {
             controller_manager: true,
@@ -115,9 +123,11 @@ impl Subject {
         let mut subject = Self {
             cluster,
             side: Side::Ours,
+            composed,
             calls,
             guard: Guard::Policy,
             controller: None,
+            provider: None,
             function,
             plane,
             rest: 0.0,
@@ -125,14 +135,32 @@ impl Subject {
             scratch,
             begun: Instant::now(),
         };
+        subject.start_provider();
         subject.start_controller();
         subject.define().await;
         if side == Side::Peer {
             subject.stop_controller().await;
             subject.side = side;
+            subject.start_provider();
             subject.start_controller();
         }
         subject
+    }
+
+    fn start_provider(&mut self) {
+        if self.composed == Composed::Parts {
+            return;
+        }
+        let spawn = match self.side {
+            Side::Ours => managed::plugin(&self.plugin_socket()),
+            Side::Peer => managed::provider(&self.plane.kubeconfig(), POLL_OF_LIVES),
+        };
+        let log = self.scratch.path().join("provider.log");
+        self.provider = Some(spawn.log_to(log).spawn().expect("the provider starts"));
+    }
+
+    fn plugin_socket(&self) -> String {
+        format!("unix://{}", self.scratch.path().join("plugin.sock").display())
     }
 
     pub(crate) fn definitions(&self, version: &str) -> Api<DynamicObject> {
@@ -151,8 +179,9 @@ impl Subject {
         )
     }
 
+    /// What XRs of 4 are composed of.
     pub(crate) fn parts(&self) -> Api<DynamicObject> {
-        Api::namespaced_with(self.cluster.client.clone(), "default", &parts())
+        Api::namespaced_with(self.cluster.client.clone(), "default", &self.composed.resource())
     }
 
     /// A watch of what users create of this kind.
@@ -177,9 +206,14 @@ impl Subject {
                 "--webhook-port=0",
             ],
         };
+        let plugin = match self.composed {
+            Composed::Parts => Vec::new(),
+            Composed::Managed => managed::plugin_flags(&self.plugin_socket(), POLL_OF_LIVES).into(),
+        };
         Spawn::new(binary("runtime-bridge"))
             .args(["serve", "--compositions"])
             .args(guard)
+            .args(plugin)
             .arg("--kubeconfig")
             .arg(self.plane.kubeconfig())
             .arg(format!("--function={FUNCTION}=unix:{}", socket(&self.scratch)))
@@ -234,7 +268,7 @@ impl Subject {
         let client = &self.cluster.client;
         Usage {
             api_server: self.plane.api_server().map_or(0.0, busy_seconds),
-            controller: self.controller.as_ref().map_or(0.0, busy_seconds),
+            controller: self.processes().map(busy_seconds).sum(),
             calls: self.calls.count(),
             requests: Requests::of_those(client, |resource| !["events", "leases"].contains(&resource)).await,
             events: Requests::of(client, "events").await,
@@ -276,25 +310,46 @@ impl Subject {
 
     /// Until nothing that was composed exists.
     pub(crate) async fn until_no_parts(&self) {
-        let parts = self.parts();
-        let begun = Instant::now();
-        loop {
-            let some = parts.list_metadata(&ListParams::default().limit(1)).await;
-            if some.expect("a list").items.is_empty() {
-                return;
-            }
-            assert!(begun.elapsed() < LIMIT, "there are still composed objects");
-            tokio::time::sleep(Duration::from_millis(500)).await;
+        until_none(&self.parts()).await;
+    }
+
+    /// Until neither a composite resource of this kind exists nor anything that was composed.
+    pub(crate) async fn until_none_of(&self, composite: &Composite) {
+        until_none(&Api::all_with(self.cluster.client.clone(), &composite.resource())).await;
+        self.until_no_parts().await;
+    }
+
+    /// Deletions of managed resources are compared of old ones: those of young ones take the peer up to a minute.
+    pub(crate) async fn until_old(&self) {
+        if self.composed == Composed::Managed {
+            tokio::time::sleep(managed::GRACE).await;
         }
     }
 
+    /// Those of the side.
+    fn processes(&self) -> impl Iterator<Item = &Process> {
+        self.controller.iter().chain(&self.provider)
+    }
+
     pub(crate) fn resident_kb(&self) -> f64 {
-        self.controller.as_ref().map_or(0.0, resident_kb)
+        self.processes().map(resident_kb).sum()
     }
 
     /// The function itself, which is no part of what is compared.
     pub(crate) fn function(&self) -> f64 {
         busy_seconds(&self.function)
+    }
+}
+
+async fn until_none(api: &Api<DynamicObject>) {
+    let begun = Instant::now();
+    loop {
+        let some = api.list_metadata(&ListParams::default().limit(1)).await;
+        let some = some.expect("a list").items;
+        let Some(one) = some.first() else { return };
+        let name = one.metadata.name.as_deref().unwrap_or_default();
+        assert!(begun.elapsed() < LIMIT, "{name} still exists");
+        tokio::time::sleep(LOOK).await;
     }
 }
 
