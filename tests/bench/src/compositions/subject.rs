@@ -34,6 +34,8 @@ const SETTLED_AFTER: Duration = Duration::from_secs(40);
 const QUIET: Duration = Duration::from_secs(2);
 /// How often is looked whether everything is absent.
 const LOOK: Duration = Duration::from_millis(200);
+/// Events have rows of their own. That a configuration is in use is written once, however many managed resources use it.
+const UNCOUNTED: [&str; 3] = ["events", "leases", "clusterproviderconfigs"];
 /// Nothing is waited for longer.
 const LIMIT: Duration = Duration::from_mins(15);
 
@@ -270,7 +272,7 @@ impl Subject {
             api_server: self.plane.api_server().map_or(0.0, busy_seconds),
             controller: self.processes().map(busy_seconds).sum(),
             calls: self.calls.count(),
-            requests: Requests::of_those(client, |resource| !["events", "leases"].contains(&resource)).await,
+            requests: Requests::of_those(client, |resource| !UNCOUNTED.contains(&resource)).await,
             events: Requests::of(client, "events").await,
             at: Instant::now(),
         }
