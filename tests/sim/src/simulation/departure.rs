@@ -1,5 +1,7 @@
 //! What a user does at any moment of a scenario, beside what the scenario has.
 
+use bridge_core::protection::guard::names::TRIAL;
+use fake_kube::fault::Request;
 use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -42,6 +44,8 @@ struct State {
     recreation: Option<Value>,
     /// Paths of what is paused.
     paused: Vec<String>,
+    /// What was on its way when the user did something.
+    crossing: Option<Request>,
 }
 
 impl Departure {
@@ -60,21 +64,28 @@ impl Departure {
         self.0.lock().recreation.take()
     }
 
+    /// Whether this request was on its way when the user did something: who sent it could not know of that.
+    pub(crate) fn is_crossing(&self, request: &Request) -> bool {
+        self.0.lock().crossing.take_if(|one| one == request).is_some()
+    }
+
     /// The last one of this kind that was applied, or of those that are no settings.
     fn last(&self, kind: Option<&str>) -> Option<(String, Value)> {
         let state = self.0.lock();
         let mut applied = state.applied.iter().rev();
         let is_it = |(_, object): &&(String, Value)| {
             let own = object["kind"].as_str().unwrap_or_default();
-            kind.map_or_else(|| !SETTINGS.contains(&own), |kind| own == kind)
+            // Nobody but a bridge makes what it tries its guard by.
+            let is_a_users = object["metadata"]["name"] != TRIAL;
+            kind.map_or_else(|| !SETTINGS.contains(&own) && is_a_users, |kind| own == kind)
         };
         applied.find(is_it).cloned()
     }
 }
 
 impl Environment {
-    /// Takes a step, past all faults, if there is anything for it to do.
-    pub(super) fn take_user_step(&self, step: UserStep) {
+    /// Takes a step, past all faults, if there is anything for it to do. The write is on its way.
+    pub(super) fn take_user_step(&self, step: UserStep, write: &Request) {
         let taken = match step {
             UserStep::Deletes => self.delete_last(None).is_some(),
             UserStep::Recreates => {
@@ -92,7 +103,9 @@ impl Environment {
             }),
         };
         if taken {
-            self.departure.0.lock().is_taken = true;
+            let mut departure = self.departure.0.lock();
+            departure.is_taken = true;
+            departure.crossing = Some(write.clone());
         }
         self.watch_compositions(None);
     }

@@ -187,7 +187,7 @@ impl Environment {
             WriteFault::Conflict => Some(Outcome::Conflict),
             WriteFault::Rejected => Some(Outcome::Invalid),
             WriteFault::User(step) => {
-                self.take_user_step(step);
+                self.take_user_step(step, request);
                 None
             }
             WriteFault::StaleView => {

@@ -147,7 +147,7 @@ const OF_STATES: [(&str, StateInvariant); 3] = [
 ];
 
 impl Environment {
-    /// After each request to the API server. `request`: of a bridge, which it carried out.
+    /// After each request to the API server. `request`: of a bridge, which it carried out, and which did not cross what a user did.
     pub(crate) fn watch_compositions(&self, request: Option<&Request>) {
         let wrong = {
             let mut checker = self.compositions.lock();
