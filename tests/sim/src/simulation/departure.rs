@@ -1,5 +1,7 @@
 //! What a user does at any moment of a scenario, beside what the scenario has.
 
+use std::sync::Arc;
+
 use bridge_core::protection::guard::names::TRIAL;
 use fake_kube::fault::Request;
 use http::Method;
@@ -44,9 +46,14 @@ struct State {
     recreation: Option<Value>,
     /// Paths of what is paused.
     paused: Vec<String>,
-    /// What was on its way when the user did something.
-    crossing: Option<Request>,
+    /// Writes that were on their way when the user did something, and have not been carried out.
+    crossing: Vec<Request>,
+    /// It was a moment ago: what is sent now was decided before.
+    is_now: bool,
 }
+
+/// Who decided on a write sends the others of the same decision before any other task is polled so often.
+const TURNS: usize = 2;
 
 impl Departure {
     /// A user applies this.
@@ -64,9 +71,19 @@ impl Departure {
         self.0.lock().recreation.take()
     }
 
+    /// A bridge sends this.
+    pub(crate) fn note_sent(&self, request: &Request) {
+        let mut state = self.0.lock();
+        if state.is_now {
+            state.crossing.push(request.clone());
+        }
+    }
+
     /// Whether this request was on its way when the user did something: who sent it could not know of that.
     pub(crate) fn is_crossing(&self, request: &Request) -> bool {
-        self.0.lock().crossing.take_if(|one| one == request).is_some()
+        let crossing = &mut self.0.lock().crossing;
+        let place = crossing.iter().position(|one| one == request);
+        place.map(|place| crossing.remove(place)).is_some()
     }
 
     /// The last one of this kind that was applied, or of those that are no settings.
@@ -84,8 +101,8 @@ impl Departure {
 }
 
 impl Environment {
-    /// Takes a step, past all faults, if there is anything for it to do. The write is on its way.
-    pub(super) fn take_user_step(&self, step: UserStep, write: &Request) {
+    /// Takes a step, past all faults, if there is anything for it to do. This write, and all others that were decided with it, are on their way.
+    pub(super) fn take_user_step(self: &Arc<Self>, step: UserStep, write: &Request) {
         let taken = match step {
             UserStep::Deletes => self.delete_last(None).is_some(),
             UserStep::Recreates => {
@@ -105,7 +122,15 @@ impl Environment {
         if taken {
             let mut departure = self.departure.0.lock();
             departure.is_taken = true;
-            departure.crossing = Some(write.clone());
+            departure.is_now = true;
+            departure.crossing.push(write.clone());
+            let environment = Arc::clone(self);
+            tokio::spawn(async move {
+                for _ in 0..TURNS {
+                    tokio::task::yield_now().await;
+                }
+                environment.departure.0.lock().is_now = false;
+            });
         }
         self.watch_compositions(None);
     }

@@ -162,6 +162,7 @@ impl WriteFaults {
 impl Environment {
     /// A write of this process comes: what becomes of it, if it has a fault.
     pub(super) fn write_fault(self: &Arc<Self>, process: &Process, request: &Request) -> Option<Outcome> {
+        self.departure.note_sent(request);
         let fault = self.faults.next()?;
         self.log.note(|| format!("{fault}: {request}"));
         let dies = || {
