@@ -1,6 +1,6 @@
 //! What a user does at any moment of a scenario, beside what the scenario has.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bridge_core::protection::guard::names::TRIAL;
 use fake_kube::fault::Request;
@@ -54,6 +54,9 @@ struct State {
 
 /// Who decided on a write sends the others of the same decision before any other task is polled so often.
 const TURNS: usize = 2;
+
+/// What was not carried out by then, as it was lost or its sender died, never is: another request that looks like it is judged.
+const LONGEST_ON_ITS_WAY: Duration = Duration::from_mins(1);
 
 impl Departure {
     /// A user applies this.
@@ -122,14 +125,18 @@ impl Environment {
         if taken {
             let mut departure = self.departure.0.lock();
             departure.is_taken = true;
-            departure.is_now = true;
-            departure.crossing.push(write.clone());
+            // Else it was noted when it was sent.
+            if !std::mem::replace(&mut departure.is_now, true) {
+                departure.crossing.push(write.clone());
+            }
             let environment = Arc::clone(self);
             tokio::spawn(async move {
                 for _ in 0..TURNS {
                     tokio::task::yield_now().await;
                 }
                 environment.departure.0.lock().is_now = false;
+                tokio::time::sleep(LONGEST_ON_ITS_WAY).await;
+                environment.departure.0.lock().crossing.clear();
             });
         }
         self.watch_compositions(None);

@@ -150,7 +150,7 @@ impl Plan {
             steps,
             fault_burst,
         };
-        // Each of another row, so that what seeds meant before stays.
+        // Each of another row, so that one more of them changes nothing of the others.
         plan.draw_kinds(&Chance::new(seed, 12), length);
         plan.draw_definitions(&Chance::new(seed, 14), length);
         plan.draw_holds(&Chance::new(seed, 16), length);

@@ -38,13 +38,13 @@ fn foreign_composite(written: &Written, object: &Value) -> Option<String> {
     let claim = text(object, "/spec/claimRef/name");
     let owner = controller(object).and_then(|owner| owner["uid"].as_str());
     let plural = &written.commit.resource.0;
-    if owner.is_some_and(|uid| state::composite(written.state, uid).is_some())
-        || state::is_definition_deleting(written.state, plural)
-    {
+    if owner.is_some_and(|uid| state::composite(written.state, uid).is_some()) {
         return None;
     }
     if claim.is_empty() {
-        return Some(format!("{} has no claim, and was deleted", about(object)));
+        // Those without a claim are the definition's to delete; of the others the claims go first.
+        let is_definitions = state::is_definition_deleting(written.state, plural);
+        return (!is_definitions).then(|| format!("{} has no claim, and was deleted", about(object)));
     }
     let mut claims = written.state.all(Kind::Purchase.plural(), GROUP);
     let lives = claims.any(|found| text(found, "/metadata/name") == claim && !is_deleting(found));
