@@ -184,7 +184,7 @@ impl Simulated {
 impl ClusterBackend for Simulated {
     async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected> {
         let answer = self.environment.kube.request(&method, path, body);
-        self.environment.watch_compositions(None);
+        self.environment.watch_compositions(None, false);
         Ok(answer)
     }
 

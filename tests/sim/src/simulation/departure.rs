@@ -139,7 +139,7 @@ impl Environment {
                 environment.departure.0.lock().crossing.clear();
             });
         }
-        self.watch_compositions(None);
+        self.watch_compositions(None, false);
     }
 
     /// Returns what was deleted.

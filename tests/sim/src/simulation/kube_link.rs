@@ -176,7 +176,7 @@ impl Chaos for KubeLink {
         // What one that crossed what a user did was decided from is not what it was carried out over.
         let is_crossing = self.environment.departure.is_crossing(request);
         self.environment
-            .watch_compositions((code < 300 && !is_crossing).then_some(request));
+            .watch_compositions((code < 300).then_some(request), is_crossing);
         self.environment.watch_refusal(request, code);
         let writer = (self.environment.bridges > 1).then_some(self.process.identity.as_str());
         self.environment.watch_api(writer);

@@ -129,7 +129,7 @@ pub(crate) async fn collect_garbage(environment: Arc<Environment>) {
         tokio::time::sleep(Duration::from_secs(2)).await;
         environment.kube.state().collect_garbage(environment.time.now());
         // What it did is none of a bridge's.
-        environment.watch_compositions(None);
+        environment.watch_compositions(None, false);
     }
 }
 

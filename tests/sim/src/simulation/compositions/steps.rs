@@ -125,7 +125,7 @@ impl Run {
         if takes_effect {
             environment.coverage.count("step", step);
         }
-        environment.watch_compositions(None);
+        environment.watch_compositions(None, false);
         matches!(step, Step::KillBridge | Step::TerminateBridge)
     }
 }

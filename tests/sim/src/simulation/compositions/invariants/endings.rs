@@ -62,7 +62,7 @@ fn claims_name<'a>(state: &'a ClusterState, claim: &str) -> &'a str {
 
 /// No deletion could hit a successor.
 pub(super) fn deletions_are_guarded(written: &Written) -> Option<String> {
-    let (request, object) = written.deleted()?;
+    let (request, object) = written.asked_to_go()?;
     (!request.names_uid).then(|| format!("{} was deleted without its uid", about(object)))
 }
 
@@ -135,9 +135,9 @@ pub(super) fn nothing_is_abandoned(written: &Written) -> Option<String> {
     let composite = state::composite(written.state, owner["uid"].as_str()?);
     let released = composite.map_or("", |composite| annotation(composite, "crossbridge.dev/release"));
     let uid = text(&commit.old, "/metadata/uid");
-    let is_released = released
-        .split(',')
-        .any(|one| one.trim() == uid || one.trim().starts_with("all/"));
+    let all = format!("all/{}", owner["uid"].as_str()?);
+    let mut released = released.split(',').map(str::trim);
+    let is_released = released.any(|one| one == uid || one == all);
     (!is_released).then(|| format!("{} was let go, and nobody has released it", about(&commit.old)))
 }
 

@@ -39,7 +39,7 @@ impl CompositionChecker {
     }
 
     /// What does not hold after the commits since the last look.
-    fn look(&mut self, state: &ClusterState, request: Option<&Request>) -> Vec<String> {
+    fn look(&mut self, state: &ClusterState, request: Option<&Request>, is_crossing: bool) -> Vec<String> {
         let commits = &state.history[self.commits..];
         self.commits = state.history.len();
         let mut wrong = Vec::new();
@@ -48,6 +48,7 @@ impl CompositionChecker {
                 state,
                 commit,
                 request: request.filter(|request| made(request, commit)),
+                is_crossing,
                 vanishing_parents: self.vanishing_parents,
             };
             for (name, invariant) in OF_COMMITS {
@@ -69,12 +70,19 @@ struct Written<'a> {
     commit: &'a Commit,
     /// The request of a bridge that made it; `None`: somebody else did.
     request: Option<&'a Request>,
+    /// That was on its way when a user did something: its sender could not know of it.
+    is_crossing: bool,
     vanishing_parents: bool,
 }
 
 impl<'a> Written<'a> {
-    /// The deletion that a bridge asked for, if this is one.
+    /// The deletion that a bridge decided on, if this is one, and was decided over what it is carried out over.
     fn deleted(&self) -> Option<(&'a Request, &'a Value)> {
+        self.asked_to_go().filter(|_| !self.is_crossing)
+    }
+
+    /// The deletion that a bridge asked for, if this is one.
+    fn asked_to_go(&self) -> Option<(&'a Request, &'a Value)> {
         let request = self.request.filter(|request| request.verb == "delete")?;
         Some((request, &self.commit.old))
     }
@@ -147,12 +155,13 @@ const OF_STATES: [(&str, StateInvariant); 3] = [
 ];
 
 impl Environment {
-    /// After each request to the API server. `request`: of a bridge, which it carried out, and which did not cross what a user did.
-    pub(crate) fn watch_compositions(&self, request: Option<&Request>) {
+    /// After each request to the API server. `request`: of a bridge, which it carried out; `is_crossing`: it was on its
+    /// way when a user did something.
+    pub(crate) fn watch_compositions(&self, request: Option<&Request>, is_crossing: bool) {
         let wrong = {
             let mut checker = self.compositions.lock();
             let Some(checker) = checker.as_mut() else { return };
-            checker.look(&self.kube.state(), request)
+            checker.look(&self.kube.state(), request, is_crossing)
         };
         for violation in wrong {
             self.blame(violation);

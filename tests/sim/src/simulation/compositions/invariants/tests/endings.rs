@@ -60,6 +60,25 @@ fn a_composite_resource_says_deleting_before_anything_goes() {
 }
 
 #[test]
+fn a_deletion_that_crosses_a_users_is_judged_by_its_uid_alone() {
+    let mut world = World::new(false);
+    let order = world.order("web", &["a", "b"]);
+    for (name, names_uid, broken) in [("a", true, &[][..]), ("b", false, &["deletions_are_guarded"])] {
+        world.config_map(name, &order);
+        if names_uid {
+            world.delete(&format!("{}/web", orders()));
+        }
+        world.forget();
+        world.delete(&format!("{CONFIG_MAPS}/{name}"));
+        let request = Request {
+            names_uid,
+            ..of_bridge("delete", CONFIG_MAPS, name)
+        };
+        assert_eq!(world.broken_by(Some(&request), true), broken);
+    }
+}
+
+#[test]
 fn a_claim_says_deleting_before_its_composite_resource_goes() {
     for says in [true, false] {
         let mut world = World::new(false);

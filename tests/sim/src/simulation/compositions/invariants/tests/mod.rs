@@ -94,7 +94,12 @@ impl World {
 
     /// Which invariants do not hold since the last look.
     fn broken(&mut self, request: Option<&Request>) -> Vec<String> {
-        let wrong = self.checker.look(&self.kube.state(), request);
+        self.broken_by(request, false)
+    }
+
+    /// Likewise. `is_crossing`: the request was on its way when a user did something.
+    fn broken_by(&mut self, request: Option<&Request>, is_crossing: bool) -> Vec<String> {
+        let wrong = self.checker.look(&self.kube.state(), request, is_crossing);
         let names = wrong.iter().filter_map(|wrong| wrong.split(':').next());
         names.map(str::to_owned).collect()
     }
