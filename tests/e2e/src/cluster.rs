@@ -13,7 +13,7 @@ use kube::{
 use serde_json::{Value, json};
 
 /// Every wait ends after this.
-const LIMIT: Duration = Duration::from_mins(2);
+const LIMIT: Duration = Duration::from_mins(5);
 
 /// A cluster, with one namespace to work in.
 #[derive(Clone)]
@@ -137,7 +137,7 @@ impl Handle {
     /// Watches until it is as expected, and returns it. `what` is reported when it does not come to that.
     ///
     /// # Panics
-    /// After two minutes, with the object as it was seen last.
+    /// After five minutes, with the object as it was seen last.
     pub async fn until(&self, what: &str, mut expected: impl FnMut(&Value) -> bool) -> Value {
         self.watch(what, |seen| seen.is_some_and(&mut expected))
             .await
@@ -147,7 +147,7 @@ impl Handle {
     /// Watches until it is deleted.
     ///
     /// # Panics
-    /// After two minutes, with the object as it was seen last.
+    /// After five minutes, with the object as it was seen last.
     pub async fn until_deleted(&self) {
         self.watch("to be deleted", |seen| seen.is_none()).await;
     }
