@@ -12,6 +12,8 @@ use crate::user::{create, names, request_deletion};
 
 /// Until then each deletion has said what holds it up: it does so after ten seconds without movement.
 const SAID_AFTER: Duration = Duration::from_secs(30);
+/// Until then the API server has ended the connections that a burst has opened, which nobody uses any more: it does so after 90 seconds.
+const ENDED_AFTER: Duration = Duration::from_mins(2);
 /// Requests of the user at the same time.
 const AT_ONCE: usize = 16;
 
@@ -48,7 +50,7 @@ pub(crate) async fn measure(subject: &Subject, blocked: Blocked, report: &mut Re
     hold(subject, &Value::Null).await;
     board.until_deleted(&all).await;
     subject.until_no_parts().await;
-    subject.usage_when_quiet().await;
+    tokio::time::sleep(ENDED_AFTER).await;
     notes.note(&rows::BLOCKED_MEMORY, subject.resident_kb() * 100.0 / memory);
 }
 
