@@ -7,6 +7,13 @@ use tokio::signal::unix::{SignalKind, signal};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
+    if let Some(argument) = std::env::args_os().nth(1) {
+        eprintln!(
+            "control-plane takes no arguments, and `{}` was given: it starts a control plane, prints its KUBECONFIG, and ends it at Ctrl-C",
+            argument.display()
+        );
+        return ExitCode::from(2);
+    }
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

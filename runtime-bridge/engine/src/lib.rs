@@ -24,6 +24,7 @@ pub mod protection;
 mod random;
 pub mod reconcile;
 pub mod revision;
+mod run_metrics;
 pub mod secret;
 pub mod serve;
 pub mod shell;

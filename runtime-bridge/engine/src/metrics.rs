@@ -14,7 +14,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::{composition_metrics::CompositionMetrics, watch::WatchState};
+use crate::{composition_metrics::CompositionMetrics, run_metrics::RunMetrics, watch::WatchState};
 
 /// Label: a kind, as `Bucket.s3.aws.crossbridge.dev`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -97,6 +97,7 @@ pub struct Metrics {
     pub(crate) deleting: Family<DeletingLabels, Gauge>,
     pub(crate) oldest_deletion: Family<KindLabel, Gauge<f64, AtomicU64>>,
     pub(crate) compositions: CompositionMetrics,
+    pub(crate) runs: RunMetrics,
 }
 
 impl Default for Metrics {
@@ -127,6 +128,7 @@ impl Metrics {
             deleting: Family::default(),
             oldest_deletion: Family::default(),
             compositions: CompositionMetrics::default(),
+            runs: RunMetrics::default(),
         };
         metrics.register_engine();
         metrics
@@ -152,6 +154,7 @@ impl Metrics {
 
     /// Nobody here needs the kind any more: of kinds that come and go, no series stay.
     pub(crate) fn forget(&self, kind: &GroupKind) {
+        self.runs.forget(kind);
         let kind = kind.to_string();
         for state in WatchState::NAMES {
             let labels = WatchLabels {
@@ -264,6 +267,7 @@ impl Metrics {
                 "For how long the object is being deleted whose deletion takes longest",
                 self.oldest_deletion.clone(),
             );
+            self.runs.register(r);
             self.compositions.register(registry);
         });
     }

@@ -183,11 +183,20 @@ pub static BLOCKED_CONTROLLER: Row = Row::one(
     "% of a core",
     &whole(Goal::AtMost(2.0)),
 );
-/// Of the bridge when all are gone, by what it had before there was any.
+/// Of the bridge two minutes after all are gone, by what it had before there was any.
 pub static BLOCKED_MEMORY: Row = Row::one(
-    "memory when all are gone, of that before",
+    "memory 2 min after all are gone, of that before",
     "%",
     &whole(Goal::AtMost(110.0)),
+);
+
+/// From the user's POST until the user's watch shows it Ready.
+pub static LARGE_READY: Row = Row::one("create to Ready", "s", &whole(Goal::AtMost(30.0)));
+/// Until it is Synced with that, less what the function has used of a processor.
+pub static LARGE_CHANGE: Row = Row::one(
+    "composition edited, 1 of 1000 objects changed, less the function's CPU",
+    "s",
+    &whole(Goal::AtMost(2.0)),
 );
 
 /// A dry-run deletion of what is in use, until it is refused.

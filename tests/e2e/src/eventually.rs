@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Judges nobody's speed: on a busy machine an API server alone needs ten seconds to write one large object.
+/// Judges nobody's speed: on a busy machine an API server alone may need two minutes to write some large objects.
 const LIMIT: Duration = Duration::from_mins(5);
 const EVERY: Duration = Duration::from_millis(50);
 

@@ -23,6 +23,14 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
+#[test]
+fn arguments_are_refused() {
+    let refused = command().arg("--help").output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.starts_with("control-plane takes no arguments"), "{said}");
+}
+
 /// Starts the command and waits until it reports where its kubeconfig is.
 fn start() -> (std::process::Child, String) {
     let mut child = command().stdout(Stdio::piped()).spawn().unwrap();

@@ -93,6 +93,9 @@ fn blocked_event(reason: DeletionReason, message: &str) -> Event {
 }
 
 fn say_overdue(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) {
+    if Rule::OverdueIsSaid.is_off() {
+        return;
+    }
     let xr = &of.snapshot.xr;
     let is_waited_for =
         !remaining.is_empty() || of.memory.failed_secret_deletion.is_some() || unlisted_secrets(of).is_some();

@@ -56,6 +56,13 @@ impl StepRequirements {
             .flat_map(|one| one.extra_resources.values().chain(one.resources.values()))
     }
 
+    /// How many resources and schemas are required, of all steps.
+    pub fn count(&self) -> usize {
+        let of_step =
+            |one: &Requirements| one.extra_resources.len() + one.resources.len() + one.schemas.len();
+        self.0.values().map(of_step).sum()
+    }
+
     /// No step requires anything.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -181,6 +181,7 @@ rules! {
     ForeignIsLeftAlone: "what another owner controls is neither written nor deleted", [Module("composite")];
     NameIsNoClaim: "what nobody controls is taken over only if it was composed under this name", [Module("composite")];
     BlockerIsNamed: "what holds a deletion up is named once nothing has moved for a while", [Module("composite")];
+    OverdueIsSaid: "a composite resource whose deletion takes longer than its deadline says so", [Module("composite")];
     DeletionIsSeenFirst: "nothing is deleted before the status says why", [Module("composite")];
     ReleaseNamesUid: "only what a release names by its uid is left behind", [Module("composite")];
     CompositeOutlivesComposed: "a composite resource stays until all that it composed is gone", [Module("composite")];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_core::{
     composite::{
         Action, Composite, CompositeMachine, CompositeMemory, CompositeWrite, ObjectState, Performed,
-        ResourceRef, names,
+        ResourceRef, WriteFailure, names,
     },
     definition::Scope,
     driver::{Driver, Effect, End, Input, Moment, Permit, Retry},
@@ -23,6 +23,7 @@ use crate::{
     object::{Key, Object},
     random,
     reconcile::Next,
+    run_metrics::ComposedWrite,
     shell::{MemoryGuard, readable},
     write::Finalized,
 };
@@ -160,9 +161,21 @@ impl CompositeReconciler {
                 Ok(Performed::RunBegan)
             }
             Action::Write(write) => writer.put(&changed(object, write)).await.map(version),
-            Action::Create(all) => Ok(Performed::Written(self.create(object, all).await)),
-            Action::Apply(all) => Ok(Performed::Written(self.apply(object, all).await)),
-            Action::Delete(all) => Ok(Performed::Deleted(self.delete(object, all).await)),
+            Action::Create(all) => {
+                let created = self.create(object, all).await;
+                self.wrote(ComposedWrite::Create, &created);
+                Ok(Performed::Written(created))
+            }
+            Action::Apply(all) => {
+                let applied = self.apply(object, all).await;
+                self.wrote(ComposedWrite::Apply, &applied);
+                Ok(Performed::Written(applied))
+            }
+            Action::Delete(all) => {
+                let deleted = self.delete(object, all).await;
+                self.wrote(ComposedWrite::Delete, &deleted);
+                Ok(Performed::Deleted(deleted))
+            }
             Action::Release(all) => Ok(Performed::Released(self.release(object, all).await)),
             Action::Publish(publication) => Ok(Performed::Published(self.publish(object, publication).await)),
             Action::DeleteSecret(secret) => {
@@ -195,6 +208,10 @@ impl CompositeReconciler {
                 Input::Failed(self.shared.api_failure(object, &error))
             }
         }
+    }
+
+    fn wrote<T>(&self, write: ComposedWrite, results: &[Result<T, WriteFailure>]) {
+        self.shared.metrics.runs.wrote(&self.api.kind, write, results);
     }
 
     async fn observe(

@@ -9,7 +9,7 @@ use bridge_core::{
 use futures::FutureExt;
 
 use super::{find::Finder, reconciler::CompositeReconciler};
-use crate::object::Key;
+use crate::{object::Key, run_metrics::RunCounts};
 
 /// All calls of a run. How long one may take, from when it has its place, is the client's to say: it tells a function that hangs by that.
 const RUN: Duration = Duration::from_mins(2);
@@ -29,7 +29,9 @@ impl CompositeReconciler {
                 let outcome = AssertUnwindSafe(of.run(&key, start)).catch_unwind().await;
                 let mut at = clock.now();
                 let took = at.duration_since(began).unsigned_abs();
+                let mut run_counts = RunCounts::Failed;
                 let counts = if let Ok(outcome) = outcome {
+                    run_counts = RunCounts::of(&outcome);
                     of.runs.ended(&of_uid, number, outcome, took, at)
                 } else {
                     tracing::error!(object = %key, "the run of the pipeline panicked; this is a bug");
@@ -38,6 +40,7 @@ impl CompositeReconciler {
                     true
                 };
                 if counts {
+                    of.shared.metrics.runs.ended(&of.api.kind, run_counts);
                     let priority = Priority::Dependency;
                     of.shared.dispatcher.enqueue(&key, Wake { at, priority });
                 }

@@ -36,7 +36,7 @@ impl Subject {
     }
 
     /// Until its CRDs are established.
-    async fn define_one(&self, composite: &Composite) {
+    pub(crate) async fn define_one(&self, composite: &Composite) {
         let version = if composite.claim.is_some() { "v1" } else { "v2" };
         create(&self.definitions(version), object(composite.definition())).await;
         create(&self.compositions(), object(composite.composition())).await;

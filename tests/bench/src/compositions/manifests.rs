@@ -103,6 +103,14 @@ pub(crate) const CHAIN: Composite = Composite {
     is_chain: true,
 };
 
+/// Of 1000 objects.
+pub(crate) const LARGE: Composite = Composite {
+    kind: "Large",
+    plural: "larges",
+    composed: 1000,
+    ..SINGLE
+};
+
 /// Of 4 managed resources.
 pub(crate) const MANAGED_ORDER: Composite = Composite {
     of: Composed::Managed,

@@ -7,6 +7,7 @@ mod chains;
 mod definitions;
 mod endings;
 mod guard;
+mod large;
 mod lives;
 mod manifests;
 mod many;
@@ -186,6 +187,7 @@ pub(crate) async fn measure(args: &CompositionsArgs) {
             chains::measure(&subject, &mut report).await;
             endings::measure(&subject, plan.drained, &mut report).await;
             many::measure(&mut subject, plan.many, &mut report).await;
+            large::measure(&subject, &mut report).await;
             output::write(&report, &args.out, "compositions");
         }
     }

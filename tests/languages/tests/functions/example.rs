@@ -1,6 +1,11 @@
 //! `examples/python-function`, on Crossplane's SDK.
 
-use std::{fs, sync::Arc, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use bridge_control_plane::process::ScratchDir;
 use bridge_core::function::{
@@ -121,6 +126,26 @@ async fn a_killed_function_is_called_again_on_its_socket() {
 }
 
 #[tokio::test]
+async fn the_next_release_of_a_function_is_called_on_its_socket() {
+    let mut host = Host::start(Function::Example, &[]).await;
+    let copies = async |host: &Host| {
+        let response = host.run(&only_text()).await.expect("a response");
+        response.desired.resources["settings"].object["data"]["copies"].clone()
+    };
+    assert_eq!(copies(&host).await, "1");
+    let next = ScratchDir::new("crossbridge-functions-").expect("a folder");
+    for file in ["main.py", "function.py"] {
+        let source = fs::read_to_string(Function::example_source().join(file)).expect("the source");
+        let source = source.replace(r#"spec.get("copies", 1)"#, r#"spec.get("copies", 2)"#);
+        fs::write(next.path().join(file), source).expect("it is written");
+    }
+    host.process.kill();
+    host.process.wait().await;
+    host.upgrade(next.path()).await;
+    assert_eq!(copies(&host).await, "2");
+}
+
+#[tokio::test]
 async fn larger_requests_need_a_flag_of_the_sdk() {
     let large = notice(
         &json!({ "text": "Mind the step.", "more": "x".repeat(5 << 20) }),
@@ -137,14 +162,54 @@ async fn larger_requests_need_a_flag_of_the_sdk() {
     assert!(response.desired.resources.contains_key("settings"));
 }
 
+/// Files of one side, as a Secret of cert-manager has them.
+fn install(folder: &Path, files: [&Path; 3]) {
+    for (file, name) in files.into_iter().zip(["tls.crt", "tls.key", "ca.crt"]) {
+        fs::copy(file, folder.join(name)).expect("it is copied");
+    }
+}
+
+fn of_server(certificates: &Certificates) -> [&Path; 3] {
+    certificates.plugin.each_ref().map(|(_, file)| file.as_path())
+}
+
+/// Both sides get certificates of an authority that nobody knew before, and go on without a restart of the bridge.
+#[tokio::test]
+async fn certificates_of_another_authority_are_taken_up() {
+    let [first, second, bridge, server] =
+        [(); 4].map(|()| ScratchDir::new("crossbridge-functions-").expect("a folder"));
+    let [first, second] =
+        [first.path(), second.path()].map(|folder| Certificates::generate(folder).expect("certificates"));
+    let of_client = |of: &Certificates| {
+        let files = [&of.client.certificate, &of.client.key, &of.client.ca];
+        install(bridge.path(), files.map(PathBuf::as_path));
+    };
+    let endpoint = free_address().expect("a free port");
+    let address = endpoint.trim_start_matches("https://");
+    of_client(&first);
+    install(server.path(), of_server(&first));
+    let process = serve_tls(Function::Example, address, server.path()).await;
+    let client = client(address, Some(TlsFiles::in_folder(bridge.path())));
+    let before = run(&client, &only_text()).await.expect("a response");
+
+    of_client(&second);
+    let failure = run(&client, &only_text())
+        .await
+        .expect_err("the function is of the former authority");
+    assert!(matches!(failure, FunctionFailure::Unreachable(_)), "{failure:?}");
+    process.kill();
+    process.wait().await;
+    install(server.path(), of_server(&second));
+    let _process = serve_tls(Function::Example, address, server.path()).await;
+    assert_eq!(run(&client, &only_text()).await, Ok(before));
+}
+
 #[tokio::test]
 async fn a_function_in_python_is_called_over_mutual_tls() {
     let folder = ScratchDir::new("crossbridge-functions-").expect("a folder");
     let certificates = Certificates::generate(folder.path()).expect("certificates");
     let server = ScratchDir::new("crossbridge-functions-").expect("a folder");
-    for ((_, file), name) in certificates.plugin.iter().zip(["tls.crt", "tls.key", "ca.crt"]) {
-        fs::copy(file, server.path().join(name)).expect("it is copied");
-    }
+    install(server.path(), of_server(&certificates));
     let endpoint = free_address().expect("a free port");
     let address = endpoint.trim_start_matches("https://");
     let _process = serve_tls(Function::Example, address, server.path()).await;

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use bridge_control_plane::process::{Output, Process, ScratchDir};
+use bridge_control_plane::process::{Output, Process, ScratchDir, Spawn};
 use bridge_core::function::{FunctionFailure, Functions, RunRequest, RunResponse};
 use bridge_function::{Client, EndpointTable, Options};
 use bridge_languages::Function;
@@ -34,17 +34,27 @@ impl Host {
         Self {
             function,
             client: client(&format!("unix://{}", socket.display()), None),
-            process: serve_unix(function, &socket, flags).await,
+            process: serve_unix(command(function).await, &socket, flags).await,
             socket,
             _folder: folder,
         }
     }
 
-    /// The next process of the same function, on the same socket.
+    /// The next process of the same function, on the socket of the one that was killed.
     pub async fn restart(&mut self) {
+        self.restart_as(command(self.function).await).await;
+    }
+
+    /// Likewise, of a release whose source lies here.
+    pub async fn upgrade(&mut self, source: &Path) {
+        self.restart_as(command(self.function).await.current_dir(source))
+            .await;
+    }
+
+    async fn restart_as(&mut self, next: Spawn) {
         // What was there before is no sign that it listens.
         std::fs::remove_file(&self.socket).expect("a killed process leaves its socket");
-        self.process = serve_unix(self.function, &self.socket, &[]).await;
+        self.process = serve_unix(next, &self.socket, &[]).await;
     }
 
     pub async fn run(&self, request: &RunRequest) -> Result<RunResponse, FunctionFailure> {
@@ -52,10 +62,10 @@ impl Host {
     }
 }
 
-async fn serve_unix(function: Function, socket: &Path, flags: &[&str]) -> Process {
+async fn serve_unix(command: Spawn, socket: &Path, flags: &[&str]) -> Process {
     let address = format!("unix:{}", socket.display());
     let given = ["--insecure", "--address", &address];
-    let process = spawn(function, given.iter().chain(flags)).await;
+    let process = spawn(command, given.iter().chain(flags));
     listens(&process, async || UnixStream::connect(socket).await.is_ok()).await;
     process
 }
@@ -67,13 +77,19 @@ pub async fn serve_tls(function: Function, address: &str, folder: &Path) -> Proc
         Function::TypeScript => "--tls-server-certs-dir",
         Function::Example | Function::Pythonic | Function::AwsComposition => "--tls-certs-dir",
     };
-    let process = spawn(function, ["--address", address, flag, folder.as_ref()]).await;
+    let process = spawn(
+        command(function).await,
+        ["--address", address, flag, folder.as_ref()],
+    );
     listens(&process, async || TcpStream::connect(address).await.is_ok()).await;
     process
 }
 
-async fn spawn<A: AsRef<OsStr>>(function: Function, flags: impl IntoIterator<Item = A>) -> Process {
-    let command = function.command().await.unwrap_or_else(|error| panic!("{error}"));
+async fn command(function: Function) -> Spawn {
+    function.command().await.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn spawn<A: AsRef<OsStr>>(command: Spawn, flags: impl IntoIterator<Item = A>) -> Process {
     let logged = command
         .args(flags)
         .stderr(Output::lines(|line| eprintln!("{line}")));

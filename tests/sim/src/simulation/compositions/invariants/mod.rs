@@ -2,6 +2,7 @@
 
 mod creations;
 mod endings;
+mod reports;
 #[cfg(test)]
 mod tests;
 mod usages;
@@ -103,13 +104,18 @@ type Invariant = fn(&Written) -> Option<String>;
 type StateInvariant = fn(&ClusterState) -> Option<String>;
 
 /// Of each commit. In brackets: its number in the reference.
-const OF_COMMITS: [(&str, Invariant); 18] = [
+const OF_COMMITS: [(&str, Invariant); 20] = [
     // I2
     ("references_come_first", creations::references_come_first),
     // I9
     ("claims_refer_first", creations::claims_refer_first),
     // I10
     ("machinery_does_not_cross", creations::machinery_does_not_cross),
+    // I21
+    (
+        "claims_only_repeat_their_composites",
+        reports::claims_only_repeat_their_composites,
+    ),
     // I33
     ("successors_wait", creations::successors_wait),
     // I5, I30, I36
@@ -121,6 +127,8 @@ const OF_COMMITS: [(&str, Invariant); 18] = [
     // I25
     ("the_finalizer_goes_last", endings::the_finalizer_goes_last),
     ("a_claim_goes_last", endings::a_claim_goes_last),
+    // I31
+    ("blocked_says_why", reports::blocked_says_why),
     // I32
     ("nothing_is_abandoned", endings::nothing_is_abandoned),
     // I34

@@ -2,6 +2,7 @@
 
 mod creations;
 mod endings;
+mod reports;
 mod usages;
 
 use std::sync::Arc;
