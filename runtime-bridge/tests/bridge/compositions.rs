@@ -321,19 +321,13 @@ async fn compositions_are_served_without_plugins_and_survive_a_kill() {
     })
     .await;
     assert_eq!(values(&composed(&cluster).await), ["1", "1", "2", "2"]);
-    let kind = r#"kind="Order.shop.example.org""#;
-    let created = format!(r#"crossbridge_composed_writes_total{{{kind},write="create"}} 2"#);
-    let has_run = format!(r#"crossbridge_runs_total{{{kind},outcome="succeeded"}} "#);
-    let desired = format!("crossbridge_run_desired_resources_total{{{kind}}} ");
-    bridge
-        .until("/metrics", |_, text| {
-            let mut lines = text.lines();
-            [&created, &has_run, &desired]
-                .into_iter()
-                .all(|wanted| lines.clone().any(|line| line.starts_with(wanted.as_str())))
-                && lines.any(|line| line == created)
-        })
-        .await;
+    let counted = [
+        "composed_writes_total{kind=\"Order.shop.example.org\",write=\"create\"} 2\n",
+        "runs_total{kind=\"Order.shop.example.org\",outcome=\"succeeded\"} ",
+        "run_desired_resources_total{kind=\"Order.shop.example.org\"} ",
+    ];
+    let all_counted = |_: u16, text: &str| counted.iter().all(|count| text.contains(count));
+    bridge.until("/metrics", all_counted).await;
     assert_eq!(bridge.stop().await, Some(0));
 }
 
