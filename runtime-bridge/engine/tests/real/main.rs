@@ -6,6 +6,7 @@ mod admin;
 mod applies;
 mod compositions;
 mod configs_in_use;
+mod connections;
 mod connection_secrets;
 mod definitions;
 mod discovery;

@@ -104,7 +104,7 @@ type Invariant = fn(&Written) -> Option<String>;
 type StateInvariant = fn(&ClusterState) -> Option<String>;
 
 /// Of each commit. In brackets: its number in the reference.
-const OF_COMMITS: [(&str, Invariant); 20] = [
+const OF_COMMITS: [(&str, Invariant); 21] = [
     // I2
     ("references_come_first", creations::references_come_first),
     // I9
@@ -129,6 +129,7 @@ const OF_COMMITS: [(&str, Invariant); 20] = [
     ("a_claim_goes_last", endings::a_claim_goes_last),
     // I31
     ("blocked_says_why", reports::blocked_says_why),
+    ("a_blocked_claim_says_why", reports::a_blocked_claim_says_why),
     // I32
     ("nothing_is_abandoned", endings::nothing_is_abandoned),
     // I34

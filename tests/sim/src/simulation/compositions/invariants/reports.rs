@@ -32,12 +32,8 @@ pub(super) fn claims_only_repeat_their_composites(written: &Written) -> Option<S
     if says == WAITING || says == anew {
         return None;
     }
-    let is_its = |commit: &&Commit| {
-        is_composite(text(&commit.new, "/kind")) && text(&commit.new, "/metadata/name") == name
-    };
-    let mut composites = written.state.history.iter().rev().filter(is_its);
-    let repeats = composites.any(|commit| {
-        of_type(&commit.new, "Synced")
+    let repeats = composites_of(written).any(|composite| {
+        of_type(composite, "Synced")
             .is_some_and(|synced| synced["status"] == "False" && synced["message"] == says)
     });
     (!repeats).then(|| format!("{} says {says:?}, and {name} never said so", about(claim)))
@@ -79,6 +75,44 @@ pub(super) fn blocked_says_why(written: &Written) -> Option<String> {
         return None;
     }
     wrong("and names nothing that it composed")
+}
+
+/// A claim says of its composite resource's deletion what this says itself, or what keeps it from asking for one.
+pub(super) fn a_blocked_claim_says_why(written: &Written) -> Option<String> {
+    let claim = reported(written)?;
+    if written.commit.resource.0 != Kind::Purchase.plural() {
+        return None;
+    }
+    let blocked = of_type(claim, "DeletionBlocked").filter(|blocked| blocked["status"] == "True")?;
+    if composites_of(written).any(|composite| of_type(composite, "DeletionBlocked") == Some(blocked)) {
+        return None;
+    }
+    let says = text(blocked, "/message");
+    let wrong = |why: &str| Some(format!("{} is blocked, {why}: {says:?}", about(claim)));
+    if !is_deleting(claim) {
+        return wrong("and is not being deleted");
+    }
+    let began = time(claim, "/metadata/deletionTimestamp");
+    let (Some(began), Some(since)) = (began, time(blocked, "/lastTransitionTime")) else {
+        return wrong("and does not say since when");
+    };
+    if since < began + STALL {
+        return wrong("and is not being deleted for long");
+    }
+    let name = text(claim, "/spec/resourceRef/name");
+    if says.contains(&format!("composite resource {name:?}")) && says.contains("kubectl get ") {
+        return None;
+    }
+    wrong("and does not say by what, or where to look")
+}
+
+/// What the claim refers to, as it was at any time; the newest is first.
+fn composites_of<'a>(written: &Written<'a>) -> impl Iterator<Item = &'a Value> {
+    let name = text(&written.commit.new, "/spec/resourceRef/name");
+    let commits = written.state.history.iter().rev().map(|commit| &commit.new);
+    commits.filter(move |object| {
+        is_composite(text(object, "/kind")) && text(object, "/metadata/name") == name
+    })
 }
 
 /// What a bridge has written.
