@@ -183,11 +183,48 @@ pub static BLOCKED_CONTROLLER: Row = Row::one(
     "% of a core",
     &whole(Goal::AtMost(2.0)),
 );
-/// Of the bridge two minutes after all are gone, by what it had before there was any.
+/// Of the bridge once the first have come and gone, by what it had as it began: what a process takes once, code included.
+pub static MEMORY_AFTER_FIRST: Row = Row::one(
+    "memory when the first are gone, of a fresh process",
+    "%",
+    &whole(Goal::None),
+);
+/// Of the bridge once those are gone whose deletion was held up, by what it had when as many others had come and gone.
 pub static BLOCKED_MEMORY: Row = Row::one(
-    "memory 2 min after all are gone, of that before",
+    "memory when all are gone, of that before",
     "%",
     &whole(Goal::AtMost(110.0)),
+);
+
+/// One after another, while nothing is in trouble.
+pub static WELL: Row = Row {
+    what: "5 per s: create to Ready, without trouble",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::None),
+};
+/// The same beside 50 XRs whose function hangs.
+pub static BESIDE_HANGING: Row = Row {
+    what: "5 per s: create to Ready, beside XRs whose function hangs",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::None),
+};
+/// p99 of that by p99 without.
+pub static BESIDE_HANGING_RATIO: Row = Row::one(
+    "p99 beside XRs whose function hangs, of that without",
+    "",
+    &whole(Goal::AtMost(1.2)),
+);
+/// The same beside 50 XRs that compose a kind that cannot be listed.
+pub static BESIDE_UNWATCHED: Row = Row {
+    what: "5 per s: create to Ready, beside XRs of a kind that cannot be watched",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::None),
+};
+/// p99 of that by p99 without.
+pub static BESIDE_UNWATCHED_RATIO: Row = Row::one(
+    "p99 beside XRs of a kind that cannot be watched, of that without",
+    "",
+    &whole(Goal::AtMost(1.2)),
 );
 
 /// From the user's POST until the user's watch shows it Ready.

@@ -97,8 +97,8 @@ impl Clients {
             .answer("get", "version", get("/version"))
             .await
             .map_err(unreachable)?;
-        let version: Release = serde_json::from_str(&version)
-            .map_err(|e| unreachable(ApiError::Unusable(e.to_string())))?;
+        let version: Release =
+            serde_json::from_str(&version).map_err(|e| unreachable(ApiError::Unusable(e.to_string())))?;
         // Known from now on: what is asked for at once would open a connection each until the first has said it.
         transport.protocol = match spoken {
             http::Version::HTTP_2 => Protocol::Http2,

@@ -27,7 +27,9 @@ async fn a_request_does_not_wait_for_watches_to_end() {
         kubeconfig: Some(plane().await.kubeconfig()),
         context: None,
     };
-    let clients = Clients::connect(&options, &Arc::new(Metrics::new())).await.unwrap();
+    let clients = Clients::connect(&options, &Arc::new(Metrics::new()))
+        .await
+        .unwrap();
     let client = &clients.watch;
     let watch = "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=60";
     let watches = join_all((0..150).map(|_| read(client, watch)));

@@ -8,12 +8,15 @@ use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::{lives::f64_of, manifests::SINGLE, subject::Subject};
-use crate::user::{create, names, request_deletion};
+use crate::{
+    board::Board,
+    user::{create, names, request_deletion},
+};
 
 /// Until then each deletion has said what holds it up: it does so after ten seconds without movement.
 const SAID_AFTER: Duration = Duration::from_secs(30);
-/// Until then the API server has ended the connections that a burst has opened, which nobody uses any more: it does so after 90 seconds.
-const ENDED_AFTER: Duration = Duration::from_mins(2);
+/// Until then the allocator has given back what nobody uses any more: it does so ten seconds after.
+const GIVEN_BACK_AFTER: Duration = Duration::from_secs(45);
 /// Requests of the user at the same time.
 const AT_ONCE: usize = 16;
 
@@ -28,7 +31,14 @@ pub(crate) async fn measure(subject: &Subject, blocked: Blocked, report: &mut Re
     let mut notes = report.of(subject.side, "XRs of 1 object, held up", Some(blocked.objects));
     let board = subject.board(&SINGLE);
     subject.usage_when_quiet().await;
+    let fresh = subject.resident_kb();
+    let first = names("first", blocked.objects);
+    create(&board, &first, |name| SINGLE.manifest(name)).await;
+    request_deletion(&board, &first).await;
+    until_gone(subject, &board, &first).await;
     let memory = subject.resident_kb();
+    notes.note(&rows::MEMORY_AFTER_FIRST, memory * 100.0 / fresh);
+
     let all = names("held", blocked.objects);
     create(&board, &all, |name| SINGLE.manifest(name)).await;
     hold(subject, &json!(["bench.example.org/hold"])).await;
@@ -48,10 +58,14 @@ pub(crate) async fn measure(subject: &Subject, blocked: Blocked, report: &mut Re
     notes.note(&rows::BLOCKED_CONTROLLER, share);
 
     hold(subject, &Value::Null).await;
-    board.until_deleted(&all).await;
-    subject.until_no_parts().await;
-    tokio::time::sleep(ENDED_AFTER).await;
+    until_gone(subject, &board, &all).await;
     notes.note(&rows::BLOCKED_MEMORY, subject.resident_kb() * 100.0 / memory);
+}
+
+async fn until_gone(subject: &Subject, board: &Board, names: &[String]) {
+    board.until_deleted(names).await;
+    subject.until_no_parts().await;
+    tokio::time::sleep(GIVEN_BACK_AFTER).await;
 }
 
 /// Gives each composed object these finalizers.

@@ -54,7 +54,7 @@ struct Lives {
 impl Composed {
     fn lives(self) -> Lives {
         match self {
-            Self::Parts => Lives {
+            Self::Parts | Self::Unconvertible => Lives {
                 composite: ORDER,
                 composites: "an XR of 4 objects",
                 claimed: PURCHASE,

@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 pub(crate) use crate::managed::GROUP;
 use crate::managed::{VERSION, parameters};
 
-/// The function that all compositions call.
+/// The function that nearly all compositions call.
 pub(crate) const FUNCTION: &str = "f";
+/// Another one, which may be in trouble.
+pub(crate) const OTHER_FUNCTION: &str = "g";
 /// The group of definitions and compositions.
 pub(crate) const APIEXTENSIONS: &str = "apiextensions.crossplane.io";
 /// The group of usages.
@@ -23,6 +25,8 @@ pub(crate) enum Composed {
     Parts,
     /// Managed resources of `bench-plugin`. They are ready as soon as their condition says so.
     Managed,
+    /// Objects of a kind that no list shows in the version that is composed.
+    Unconvertible,
 }
 
 /// A kind of composite resources, each with one composition.
@@ -30,6 +34,8 @@ pub(crate) enum Composed {
 pub(crate) struct Composite {
     pub(crate) kind: &'static str,
     pub(crate) plural: &'static str,
+    /// That its composition calls.
+    pub(crate) function: &'static str,
     /// Of each composite resource.
     pub(crate) composed: usize,
     pub(crate) of: Composed,
@@ -45,6 +51,7 @@ pub(crate) struct Composite {
 pub(crate) const ORDER: Composite = Composite {
     kind: "Order",
     plural: "orders",
+    function: FUNCTION,
     composed: 4,
     of: Composed::Parts,
     ttl_seconds: None,
@@ -55,6 +62,7 @@ pub(crate) const ORDER: Composite = Composite {
 pub(crate) const PURCHASE: Composite = Composite {
     kind: "XPurchase",
     plural: "xpurchases",
+    function: FUNCTION,
     composed: 4,
     of: Composed::Parts,
     ttl_seconds: None,
@@ -65,6 +73,7 @@ pub(crate) const PURCHASE: Composite = Composite {
 pub(crate) const BATCH: Composite = Composite {
     kind: "Batch",
     plural: "batches",
+    function: FUNCTION,
     composed: 10,
     of: Composed::Parts,
     ttl_seconds: None,
@@ -75,6 +84,7 @@ pub(crate) const BATCH: Composite = Composite {
 pub(crate) const TIMED: Composite = Composite {
     kind: "Timed",
     plural: "timeds",
+    function: FUNCTION,
     composed: 10,
     of: Composed::Parts,
     ttl_seconds: Some(60),
@@ -85,6 +95,7 @@ pub(crate) const TIMED: Composite = Composite {
 pub(crate) const SINGLE: Composite = Composite {
     kind: "Single",
     plural: "singles",
+    function: FUNCTION,
     composed: 1,
     of: Composed::Parts,
     ttl_seconds: None,
@@ -96,6 +107,7 @@ pub(crate) const SINGLE: Composite = Composite {
 pub(crate) const CHAIN: Composite = Composite {
     kind: "Chain",
     plural: "chains",
+    function: FUNCTION,
     composed: 4,
     of: Composed::Parts,
     ttl_seconds: None,
@@ -108,6 +120,21 @@ pub(crate) const LARGE: Composite = Composite {
     kind: "Large",
     plural: "larges",
     composed: 1000,
+    ..SINGLE
+};
+
+/// Of 1 object, by the other function.
+pub(crate) const STUCK: Composite = Composite {
+    kind: "Stuck",
+    plural: "stucks",
+    function: OTHER_FUNCTION,
+    ..SINGLE
+};
+/// Of 1 object of a kind that cannot be watched.
+pub(crate) const UNWATCHED: Composite = Composite {
+    kind: "Unwatched",
+    plural: "unwatcheds",
+    of: Composed::Unconvertible,
     ..SINGLE
 };
 
@@ -133,6 +160,7 @@ impl Composed {
         match self {
             Self::Parts => &ALL,
             Self::Managed => &ALL_MANAGED,
+            Self::Unconvertible => &[],
         }
     }
 
@@ -140,12 +168,13 @@ impl Composed {
         match self {
             Self::Parts => resource(GROUP, "v1", "Part", "parts"),
             Self::Managed => resource(GROUP, VERSION, "Named", "named"),
+            Self::Unconvertible => resource(GROUP, "v2", "Gadget", "gadgets"),
         }
     }
 
     fn spec(self, edition: u32) -> Value {
         match self {
-            Self::Parts => json!({
+            Self::Parts | Self::Unconvertible => json!({
                 "edition": edition, "description": "d".repeat(400),
                 "tags": {"team": "web", "tier": "front"},
             }),
@@ -156,7 +185,7 @@ impl Composed {
     /// When the function says that one is ready, on both sides alike.
     fn ready(self, name: &str) -> Value {
         match self {
-            Self::Parts => json!({"exists": name}),
+            Self::Parts | Self::Unconvertible => json!({"exists": name}),
             Self::Managed => json!({"isTrue": {"of": name, "condition": "Ready"}}),
         }
     }
@@ -234,7 +263,7 @@ impl Composite {
         if let Some(ttl) = self.ttl_seconds {
             input["ttlSeconds"] = ttl.into();
         }
-        json!([{"step": "compose", "functionRef": {"name": FUNCTION}, "input": input}])
+        json!([{"step": "compose", "functionRef": {"name": self.function}, "input": input}])
     }
 
     pub(crate) fn composition(&self) -> Value {

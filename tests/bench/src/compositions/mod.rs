@@ -13,6 +13,7 @@ mod manifests;
 mod many;
 mod rest;
 mod subject;
+mod trouble;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -50,6 +51,9 @@ pub(crate) struct CompositionsArgs {
     /// XRs, and claims, of 4 managed resources in a burst; 0: what is measured of them is left out.
     #[arg(long)]
     managed: Option<usize>,
+    /// XRs of 1 object beside others in trouble, and one XR of 1,000; 0: both are left out.
+    #[arg(long)]
+    trouble: Option<usize>,
     /// Where table, JSON and pictures are written.
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
@@ -67,6 +71,8 @@ struct Plan {
     blocked: Blocked,
     /// XRs of 1 object, which are deleted with their definition.
     drained: usize,
+    /// XRs of 1 object beside others in trouble.
+    trouble: usize,
 }
 
 impl Plan {
@@ -80,6 +86,7 @@ impl Plan {
         }
         plan.many.objects = args.many.unwrap_or(plan.many.objects);
         plan.blocked.objects = args.many.unwrap_or(plan.blocked.objects);
+        plan.trouble = args.trouble.unwrap_or(plan.trouble);
         plan
     }
 
@@ -129,6 +136,7 @@ impl Plan {
                 span: Duration::from_secs(30),
             },
             drained: 200,
+            trouble: 20,
         }
     }
 
@@ -156,6 +164,7 @@ impl Plan {
                 span: Duration::from_mins(10),
             },
             drained: 500,
+            trouble: 100,
         }
     }
 }
@@ -187,7 +196,13 @@ pub(crate) async fn measure(args: &CompositionsArgs) {
             chains::measure(&subject, &mut report).await;
             endings::measure(&subject, plan.drained, &mut report).await;
             many::measure(&mut subject, plan.many, &mut report).await;
+            output::write(&report, &args.out, "compositions");
+        }
+        if plan.trouble > 0 && run <= plan.many_runs && args.side.all().contains(&Side::Ours) {
+            eprintln!("one of 1000, and trouble, run {run} of {runs}");
+            let subject = Subject::start(Side::Ours, Composed::Parts).await;
             large::measure(&subject, &mut report).await;
+            trouble::measure(&subject, plan.trouble, &mut report).await;
             output::write(&report, &args.out, "compositions");
         }
     }

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     net::TcpListener,
+    os::unix::net::UnixStream,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -12,7 +13,7 @@ use bridge_control_plane::{
     ControlPlane, Options,
     process::{Output, Process, ScratchDir, Signal, Spawn},
 };
-use bridge_e2e::{Cluster, Requests, binary};
+use bridge_e2e::{Cluster, Requests, binary, eventually};
 use kube::{
     Api,
     api::{DynamicObject, ListParams},
@@ -20,7 +21,7 @@ use kube::{
 
 use super::{
     calls::Calls,
-    manifests::{APIEXTENSIONS, Composed, Composite, FUNCTION, cluster_wide},
+    manifests::{APIEXTENSIONS, Composed, Composite, FUNCTION, OTHER_FUNCTION, cluster_wide},
 };
 use crate::{
     board::Board,
@@ -150,7 +151,7 @@ impl Subject {
     }
 
     fn start_provider(&mut self) {
-        if self.composed == Composed::Parts {
+        if self.composed != Composed::Managed {
             return;
         }
         let spawn = match self.side {
@@ -159,6 +160,22 @@ impl Subject {
         };
         let log = self.scratch.path().join("provider.log");
         self.provider = Some(spawn.log_to(log).spawn().expect("the provider starts"));
+    }
+
+    fn other_socket(&self) -> String {
+        self.scratch.path().join("g.sock").display().to_string()
+    }
+
+    /// The other function: it accepts connections, and answers nothing.
+    pub(crate) async fn start_paused_function(&self) -> Process {
+        let socket = self.other_socket();
+        let function = Spawn::new(binary("fake-function"))
+            .arg(format!("--address=unix://{socket}"))
+            .spawn()
+            .expect("the function starts");
+        eventually("it listens", async || UnixStream::connect(&socket).is_ok()).await;
+        function.pause();
+        function
     }
 
     fn plugin_socket(&self) -> String {
@@ -209,7 +226,7 @@ impl Subject {
             ],
         };
         let plugin = match self.composed {
-            Composed::Parts => Vec::new(),
+            Composed::Parts | Composed::Unconvertible => Vec::new(),
             Composed::Managed => managed::plugin_flags(&self.plugin_socket(), POLL_OF_LIVES).into(),
         };
         Spawn::new(binary("runtime-bridge"))
@@ -219,6 +236,10 @@ impl Subject {
             .arg("--kubeconfig")
             .arg(self.plane.kubeconfig())
             .arg(format!("--function={FUNCTION}=unix:{}", socket(&self.scratch)))
+            .arg(format!(
+                "--function={OTHER_FUNCTION}=unix:{}",
+                self.other_socket()
+            ))
             .args(["--admin-address", &self.admin])
             .env("CROSSBRIDGE_LOG_LEVEL", "warn")
             .log_to(self.scratch.path().join("bridge.log"))

@@ -110,9 +110,8 @@ pub(super) fn a_blocked_claim_says_why(written: &Written) -> Option<String> {
 fn composites_of<'a>(written: &Written<'a>) -> impl Iterator<Item = &'a Value> {
     let name = text(&written.commit.new, "/spec/resourceRef/name");
     let commits = written.state.history.iter().rev().map(|commit| &commit.new);
-    commits.filter(move |object| {
-        is_composite(text(object, "/kind")) && text(object, "/metadata/name") == name
-    })
+    commits
+        .filter(move |object| is_composite(text(object, "/kind")) && text(object, "/metadata/name") == name)
 }
 
 /// What a bridge has written.

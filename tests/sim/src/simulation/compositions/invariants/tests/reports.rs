@@ -104,7 +104,8 @@ fn a_claim_that_is_blocked_says_so_late_and_by_whom() {
         &format!("{}/web-1", composites()),
         &json!({"status": {"conditions": theirs}}),
     );
-    let own = "composite resource \"web-1\" (uid 1) is in use by b. See: kubectl get xpurchases web-1 -o yaml";
+    let own =
+        "composite resource \"web-1\" (uid 1) is in use by b. See: kubectl get xpurchases web-1 -o yaml";
     let (early, late) = ("1970-01-01T00:00:09Z", "1970-01-01T00:00:10Z");
     assert_eq!(
         broken_by_report(&mut world, &claims(), "web", &blocked("InUse", late, own)),
@@ -118,9 +119,17 @@ fn a_claim_that_is_blocked_says_so_late_and_by_whom() {
     assert_eq!(broken_by(&blocked("InUse", late, own)), none);
     for conditions in [
         blocked("InUse", early, own),
-        blocked("InUse", late, "composite resource \"web-2\" is in use by b. See: kubectl get xpurchases web-2"),
+        blocked(
+            "InUse",
+            late,
+            "composite resource \"web-2\" is in use by b. See: kubectl get xpurchases web-2",
+        ),
         blocked("InUse", late, "it is held"),
     ] {
-        assert_eq!(broken_by(&conditions), ["a_blocked_claim_says_why"], "{conditions}");
+        assert_eq!(
+            broken_by(&conditions),
+            ["a_blocked_claim_says_why"],
+            "{conditions}"
+        );
     }
 }
