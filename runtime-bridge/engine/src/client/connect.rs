@@ -2,12 +2,12 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use bridge_core::error_chain;
 use http::{HeaderValue, Request, header};
-use kube::config::{Config, KubeConfigOptions, Kubeconfig};
-
-use super::{
-    ApiClient, DEADLINE,
-    transport::{Pings, Protocol, Transport},
+use kube::{
+    client::ClientBuilder,
+    config::{Config, KubeConfigOptions, Kubeconfig},
 };
+
+use super::{ApiClient, DEADLINE};
 use crate::{api_error::ApiError, metrics::Metrics};
 
 /// Where the API server is, and who we are.
@@ -70,6 +70,7 @@ impl Clients {
         let mut config = load(options).await?;
         config.connect_timeout = Some(Duration::from_secs(5));
         config.write_timeout = Some(DEADLINE);
+        config.default_retry = false;
         let agent = concat!("crossbridge/", env!("CARGO_PKG_VERSION"));
         config
             .headers
@@ -77,34 +78,24 @@ impl Clients {
         let server = config.cluster_url.to_string();
         // Whichever else is compiled in: the first to install one wins, and any will do.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut transport = Transport {
-            config,
-            protocol: Protocol::Negotiated,
-            pings: Pings::default(),
-        };
-        let client = |transport: &Transport| {
-            let kube = transport.client().map_err(|e| ConnectError::Client {
-                server: server.clone(),
-                reason: error_chain(e.as_ref()),
-            })?;
+        let client = || {
+            let builder = ClientBuilder::try_from(config.clone());
+            let kube = builder
+                .map_err(|e| ConnectError::Client {
+                    server: server.clone(),
+                    reason: error_chain(&e),
+                })?
+                .build();
             Ok(ApiClient::new(kube, Arc::clone(metrics), DEADLINE))
         };
-        let unreachable = |source| ConnectError::Unreachable {
-            server: server.clone(),
-            source,
-        };
-        let (spoken, version) = client(&transport)?
-            .answer("get", "version", get("/version"))
+        let (watch, write) = (client()?, client()?);
+        let version: Version = write
+            .call("get", "version", get("/version"))
             .await
-            .map_err(unreachable)?;
-        let version: Release =
-            serde_json::from_str(&version).map_err(|e| unreachable(ApiError::Unusable(e.to_string())))?;
-        // Known from now on: what is asked for at once would open a connection each until the first has said it.
-        transport.protocol = match spoken {
-            http::Version::HTTP_2 => Protocol::Http2,
-            _ => Protocol::Http1,
-        };
-        let (watch, write) = (client(&transport)?, client(&transport)?);
+            .map_err(|source| ConnectError::Unreachable {
+                server: server.clone(),
+                source,
+            })?;
         Ok(Self {
             watch,
             write,
@@ -124,7 +115,7 @@ impl Clients {
 }
 
 #[derive(serde::Deserialize)]
-struct Release {
+struct Version {
     #[serde(rename = "gitVersion")]
     git_version: String,
 }

@@ -1,14 +1,13 @@
-//! The way to the API server: one client for watches, one for everything else. No retries, a deadline on every call, HTTP/2 where it is spoken.
+//! The way to the API server: one client for watches, one for everything else. No retries, a deadline on every call.
 
 mod connect;
 mod deadlines;
-mod transport;
 
 use std::{sync::Arc, time::Duration};
 
 use bridge_core::error_chain;
 use futures::{Stream, StreamExt, TryStreamExt};
-use http::{HeaderMap, Method, Request, Response, Version, header};
+use http::{HeaderMap, Method, Request, Response, header};
 use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
 use serde::de::DeserializeOwned;
@@ -89,16 +88,6 @@ impl ApiClient {
         resource: &str,
         request: Request<Vec<u8>>,
     ) -> Result<String, ApiError> {
-        Ok(self.answer(verb, resource, request).await?.1)
-    }
-
-    /// Likewise, with the protocol that it came by.
-    async fn answer(
-        &self,
-        verb: &'static str,
-        resource: &str,
-        request: Request<Vec<u8>>,
-    ) -> Result<(Version, String), ApiError> {
         let what = format!("{} {}", request.method(), request.uri().path());
         // What takes long is the write of a large object. Not its create: until when one may land is computed from the first deadline.
         let longest = if [Method::PUT, Method::PATCH].contains(request.method()) {
@@ -110,22 +99,19 @@ impl ApiClient {
         let deadline = self.missed.of(&what, self.deadline);
         let exchange = async {
             let response = self.send(verb, resource, request).await?;
-            let version = response.version();
-            let body = read(response.into_body()).await?;
-            Ok::<_, ApiError>((version, body))
+            read(response.into_body()).await
         };
         let Ok(answered) = tokio::time::timeout(deadline, exchange).await else {
             self.count(verb, resource, "none");
             self.missed.missed(&what, deadline, longest);
             return Err(ApiError::Timeout(deadline));
         };
-        let (version, body) = answered?;
+        let body = answered?;
         // What took so long takes as long the next time.
         if begun.elapsed() <= self.deadline {
             self.missed.answered(&what);
         }
-        let text = String::from_utf8(body).map_err(|e| ApiError::Unusable(e.to_string()))?;
-        Ok((version, text))
+        String::from_utf8(body).map_err(|e| ApiError::Unusable(e.to_string()))
     }
 
     /// A request whose answer is one line after the other. The deadline is for the first of the answer only.

@@ -7,7 +7,6 @@ mod applies;
 mod compositions;
 mod configs_in_use;
 mod connection_secrets;
-mod connections;
 mod definitions;
 mod discovery;
 mod events;
