@@ -39,7 +39,7 @@ pub(crate) struct CompositionsArgs {
     /// Runs of each side.
     #[arg(long)]
     runs: Option<usize>,
-    /// Runs of what is measured of many XRs.
+    /// Runs of what is measured of many XRs, of one of 1,000 objects, and beside trouble.
     #[arg(long)]
     many_runs: Option<usize>,
     /// XRs of 10 objects; 0: what is measured of many is left out.
@@ -164,7 +164,7 @@ impl Plan {
                 span: Duration::from_mins(10),
             },
             drained: 500,
-            trouble: 100,
+            trouble: 200,
         }
     }
 }

@@ -208,6 +208,13 @@ impl Subject {
         Board::watch(&self.cluster.client, &composite.of_users())
     }
 
+    /// A page of the bridge's admin endpoint.
+    pub(crate) async fn admin(&self, path: &str) -> String {
+        let answer = reqwest::get(format!("http://{}{path}", self.admin)).await;
+        let answer = answer.expect("the admin endpoint answers");
+        answer.text().await.expect("a page")
+    }
+
     pub(crate) fn start_controller(&mut self) {
         let spawn = match self.side {
             Side::Ours => self.bridge(),

@@ -1,117 +1,108 @@
 //! XRs beside others that are in trouble: those whose function hangs, and those that compose a kind that nobody can watch.
 
-use std::time::{Duration, Instant};
-
-use bridge_bench::{
-    composition_rows as rows,
-    figures::quantile,
-    report::{Notes, Report},
-    rows::Row,
-};
+use bridge_bench::{composition_rows as rows, figures::quantile, report::Report};
+use bridge_e2e::eventually;
 use kube::{
     Api,
-    api::{DynamicObject, ListParams, Patch, PatchParams},
+    api::{DynamicObject, Patch, PatchParams},
 };
 use serde_json::{Value, json};
 
 use super::{
     definitions::create as create_one,
     lives::{PACE, warm_up},
-    manifests::{Composed, Composite, GROUP, SINGLE, STUCK, UNWATCHED, cluster_wide, object, resource},
+    manifests::{Composed, GROUP, OTHER_FUNCTION, SINGLE, STUCK, UNWATCHED, cluster_wide, object, resource},
     subject::Subject,
 };
 use crate::{
     board::Board,
-    user::{create_paced, delete, names, request_deletion},
+    user::{create, create_paced, delete, names, request_deletion},
 };
 
 /// XRs in trouble.
 const TROUBLED: usize = 50;
-/// How often they are asked whether they say so.
-const ASKED_EVERY: Duration = Duration::from_millis(500);
-/// Nothing is waited for longer.
-const LIMIT: Duration = Duration::from_mins(5);
+/// Calls of one function at the same time.
+const PLACES: u64 = 16;
 
-/// `count`: XRs that are well.
+/// `count`: XRs that are well. They are made within the minute in which a function that hangs is waited for.
 pub(crate) async fn measure(subject: &Subject, count: usize, report: &mut Report) {
     let mut notes = report.of(subject.side, "XRs of 1 object, beside trouble", Some(count));
     warm_up(subject, &SINGLE).await;
     let board = subject.board(&SINGLE);
-    let well = paced(&board, "well", count).await;
-    notes.note_all(&rows::WELL, well.clone());
+    let mut well = paced(&board, "well", count).await;
+    remove(&board, "well", count).await;
 
     let hanging = subject.start_paused_function().await;
     subject.define_one(&STUCK).await;
-    let stuck = troubled(subject, &STUCK).await;
-    let times = paced(&board, "beside-hanging", count).await;
-    until_all_say_so(&stuck).await;
-    note(
-        &mut notes,
-        [&rows::BESIDE_HANGING, &rows::BESIDE_HANGING_RATIO],
-        &well,
-        times,
-    );
-    request_deletion(&stuck, &names("troubled", TROUBLED)).await;
-    stuck.until_deleted(&names("troubled", TROUBLED)).await;
+    let stuck = subject.board(&STUCK);
+    let all = names("stuck", TROUBLED);
+    for name in &all {
+        create_one(&stuck.api, STUCK.manifest(name)).await;
+    }
+    eventually("all places are taken", async || {
+        hanging_calls(subject).await == PLACES
+    })
+    .await;
+    let beside_hanging = paced(&board, "beside-hanging", count).await;
+    assert_eq!(hanging_calls(subject).await, PLACES, "it was given up meanwhile");
+    remove(&board, "beside-hanging", count).await;
+    request_deletion(&stuck, &all).await;
+    stuck.until_deleted(&all).await;
     drop(hanging);
 
     unconvertible(subject).await;
     subject.define_one(&UNWATCHED).await;
-    let unwatched = troubled(subject, &UNWATCHED).await;
-    let times = paced(&board, "beside-unwatched", count).await;
-    until_all_say_so(&unwatched).await;
-    note(
-        &mut notes,
-        [&rows::BESIDE_UNWATCHED, &rows::BESIDE_UNWATCHED_RATIO],
-        &well,
-        times,
+    let unwatched = subject.board(&UNWATCHED);
+    // What is composed of it is read, and not watched.
+    create(&unwatched, &names("unwatched", TROUBLED), |name| {
+        UNWATCHED.manifest(name)
+    })
+    .await;
+    eventually("its watch fails", async || is_unwatched(subject).await).await;
+    let beside_unwatched = paced(&board, "beside-unwatched", count).await;
+    assert!(is_unwatched(subject).await, "it is watched again");
+    remove(&board, "beside-unwatched", count).await;
+
+    well.extend(paced(&board, "well-again", count).await);
+    let without = quantile(&well, 99);
+    notes.note(
+        &rows::BESIDE_HANGING_RATIO,
+        quantile(&beside_hanging, 99) / without,
     );
+    notes.note(
+        &rows::BESIDE_UNWATCHED_RATIO,
+        quantile(&beside_unwatched, 99) / without,
+    );
+    notes.note_all(&rows::WELL, well);
+    notes.note_all(&rows::BESIDE_HANGING, beside_hanging);
+    notes.note_all(&rows::BESIDE_UNWATCHED, beside_unwatched);
 }
 
 /// Milliseconds of each until it was Ready.
 async fn paced(board: &Board, prefix: &str, count: usize) -> Vec<f64> {
-    let all = names(prefix, count);
-    let times = create_paced(board, &all, PACE, |name| SINGLE.manifest(name)).await;
-    delete(board, &all).await;
-    times
+    create_paced(board, &names(prefix, count), PACE, |name| SINGLE.manifest(name)).await
 }
 
-fn note(notes: &mut Notes<'_>, [times_row, ratio]: [&'static Row; 2], well: &[f64], times: Vec<f64>) {
-    notes.note(ratio, quantile(&times, 99) / quantile(well, 99));
-    notes.note_all(times_row, times);
+async fn remove(board: &Board, prefix: &str, count: usize) {
+    delete(board, &names(prefix, count)).await;
 }
 
-/// They are in trouble, and say so.
-async fn troubled(subject: &Subject, composite: &Composite) -> Board {
-    let board = subject.board(composite);
-    for name in names("troubled", TROUBLED) {
-        create_one(&board.api, composite.manifest(&name)).await;
-    }
-    until_all_say_so(&board).await;
-    board
+/// Calls of the other function that are on their way.
+async fn hanging_calls(subject: &Subject) -> u64 {
+    let state: Value = serde_json::from_str(&subject.admin("/debug/state").await).expect("JSON");
+    let functions = state["functions"].as_array().into_iter().flatten();
+    let mut other = functions.filter(|function| function["name"] == OTHER_FUNCTION);
+    other
+        .next()
+        .and_then(|function| function["running"].as_u64())
+        .unwrap_or_default()
 }
 
-/// Each is not in step with what it is to be.
-async fn until_all_say_so(board: &Board) {
-    let begun = Instant::now();
-    let is_unsynced = |xr: &DynamicObject| {
-        let conditions = xr.data["status"]["conditions"].as_array().into_iter().flatten();
-        conditions
-            .into_iter()
-            .any(|one| one["type"] == "Synced" && one["status"] == "False")
-    };
-    loop {
-        let listed = board.api.list(&ListParams::default()).await.expect("a list");
-        let unsynced = listed.items.iter().filter(|xr| is_unsynced(xr)).count();
-        if unsynced == TROUBLED {
-            return;
-        }
-        assert!(
-            begun.elapsed() < LIMIT,
-            "only {unsynced} of {TROUBLED} say that something is wrong"
-        );
-        tokio::time::sleep(ASKED_EVERY).await;
-    }
+/// Whether the watch of what they compose is not there.
+async fn is_unwatched(subject: &Subject) -> bool {
+    let of = Composed::Unconvertible.resource();
+    let shown = subject.admin("/readyz?verbose").await;
+    shown.contains(&format!("watch {}.{GROUP}: syncing", of.kind))
 }
 
 /// A kind that can be created, and not listed: what converts the object that is stored in its former version is not there.

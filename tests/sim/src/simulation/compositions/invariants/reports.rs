@@ -77,14 +77,20 @@ pub(super) fn blocked_says_why(written: &Written) -> Option<String> {
     wrong("and names nothing that it composed")
 }
 
-/// A claim says of its composite resource's deletion what this says itself, or what keeps it from asking for one.
+/// A claim that says that its deletion is blocked repeats what its composite resource says of itself, or says what keeps it from asking for that
+/// one's deletion, and where to look.
 pub(super) fn a_blocked_claim_says_why(written: &Written) -> Option<String> {
     let claim = reported(written)?;
     if written.commit.resource.0 != Kind::Purchase.plural() {
         return None;
     }
     let blocked = of_type(claim, "DeletionBlocked").filter(|blocked| blocked["status"] == "True")?;
-    if composites_of(written).any(|composite| of_type(composite, "DeletionBlocked") == Some(blocked)) {
+    let uid = composites_of(written)
+        .next()
+        .map(|newest| text(newest, "/metadata/uid"));
+    let mut of_newest =
+        composites_of(written).filter(|composite| Some(text(composite, "/metadata/uid")) == uid);
+    if of_newest.any(|composite| of_type(composite, "DeletionBlocked") == Some(blocked)) {
         return None;
     }
     let says = text(blocked, "/message");
@@ -99,11 +105,20 @@ pub(super) fn a_blocked_claim_says_why(written: &Written) -> Option<String> {
     if since < began + STALL {
         return wrong("and is not being deleted for long");
     }
-    let name = text(claim, "/spec/resourceRef/name");
-    if says.contains(&format!("composite resource {name:?}")) && says.contains("kubectl get ") {
+    if says.starts_with("cannot delete connection Secret ") {
         return None;
     }
-    wrong("and does not say by what, or where to look")
+    let name = text(claim, "/spec/resourceRef/name");
+    if !says.contains(&format!("composite resource {name:?}")) || !says.contains("kubectl get ") {
+        return wrong("and does not say by what, or where to look");
+    }
+    let named = says
+        .split_once("(uid ")
+        .and_then(|(_, rest)| rest.split_once(')'));
+    match named {
+        Some((named, _)) if Some(named) != uid => wrong("by another one than exists"),
+        _ => None,
+    }
 }
 
 /// What the claim refers to, as it was at any time; the newest is first.

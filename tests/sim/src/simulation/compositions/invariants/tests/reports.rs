@@ -98,17 +98,19 @@ fn a_claim_that_is_blocked_says_so_late_and_by_whom() {
     let mut world = World::new(false);
     let claim = json!({"metadata": {"name": "web", "finalizers": ["example.org/hold"]}, "spec": {"resourceRef": {"name": "web-1"}}});
     let claim = world.create(&claims(), &claim);
-    world.create(&composites(), &bound(&claim));
+    let uid = world.create(&composites(), &bound(&claim));
     let theirs = blocked("Finalizers", "1970-01-01T00:00:02Z", "web-a is held");
     world.patch(
         &format!("{}/web-1", composites()),
         &json!({"status": {"conditions": theirs}}),
     );
-    let own =
-        "composite resource \"web-1\" (uid 1) is in use by b. See: kubectl get xpurchases web-1 -o yaml";
+    let by = |uid: &str| {
+        format!("composite resource \"web-1\" (uid {uid}) is in use by b. See: kubectl get xpurchases web-1")
+    };
+    let own = by(&uid);
     let (early, late) = ("1970-01-01T00:00:09Z", "1970-01-01T00:00:10Z");
     assert_eq!(
-        broken_by_report(&mut world, &claims(), "web", &blocked("InUse", late, own)),
+        broken_by_report(&mut world, &claims(), "web", &blocked("InUse", late, &own)),
         ["a_blocked_claim_says_why"],
         "it is not being deleted"
     );
@@ -116,14 +118,15 @@ fn a_claim_that_is_blocked_says_so_late_and_by_whom() {
     let none: [&str; 0] = [];
     let mut broken_by = |conditions: &Value| broken_by_report(&mut world, &claims(), "web", conditions);
     assert_eq!(broken_by(&theirs), none, "its composite resource says so");
-    assert_eq!(broken_by(&blocked("InUse", late, own)), none);
+    assert_eq!(broken_by(&blocked("InUse", late, &own)), none);
     for conditions in [
-        blocked("InUse", early, own),
+        blocked("InUse", early, &own),
         blocked(
             "InUse",
             late,
             "composite resource \"web-2\" is in use by b. See: kubectl get xpurchases web-2",
         ),
+        blocked("InUse", late, &by("another")),
         blocked("InUse", late, "it is held"),
     ] {
         assert_eq!(
