@@ -8,8 +8,7 @@ use serde_json::Value;
 use super::{
     ObjectId,
     circuit::{Circuit, CircuitCounts},
-    decision::CompositeWrite,
-    digest::BodyDigest,
+    digest::{BodyDigest, ContentDigest},
     movement::Movement,
     present::Difference,
     publication::{FailedPublication, Published},
@@ -39,8 +38,8 @@ pub struct CompositeMemory {
     pub(super) failed_deletions: BTreeMap<String, FailedDeletion>,
     /// Objects that could not be read -> until when they are not read again.
     pub(super) failed_reads: BTreeMap<ObjectId, Timestamp>,
-    /// The last write of the composite resource beside its status.
-    pub(super) last_write: Option<CompositeWrite>,
+    /// Digest of the last write of the composite resource beside its status.
+    pub(super) last_write: Option<ContentDigest>,
     /// A status that the API server refuses.
     pub(super) rejected_status: Option<Box<RejectedStatus>>,
     /// Uid -> what the API server, or who stands before it, made of desired fields: not fought.

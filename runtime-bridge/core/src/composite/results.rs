@@ -253,7 +253,7 @@ pub(super) fn record<A>(
             memory.verified = Some(version);
             memory.failed_writes = 0;
             memory.added = added(snapshot, &write.spec);
-            memory.last_write = Some((**write).clone());
+            memory.last_write = Some(super::write::digest(write));
             record_events::composite_written(memory, &write.events);
         }
         (Action::Create(all), Performed::Written(results)) => {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     ResourceRef,
     decision::CompositeWrite,
+    digest::ContentDigest,
     memory::CompositeMemory,
     names,
     requires::{self, StepRequirements},
@@ -76,18 +77,14 @@ pub(super) fn composite_write(
     }
     // What our last write did not bring is not written again to the same version: somebody takes it off.
     let is_in_vain = memory.verified.as_deref() == Some(xr.resource_version())
-        && memory.last_write.as_ref().is_some_and(|last| {
-            let of = |write: &CompositeWrite| {
-                (
-                    write.finalizers.clone(),
-                    write.labels.clone(),
-                    write.annotations.clone(),
-                    write.spec.clone(),
-                )
-            };
-            of(last) == of(&write)
-        });
+        && memory.last_write == Some(digest(&write));
     (!why.is_empty() && !is_in_vain).then_some(CompositeWrite { why, ..write })
+}
+
+/// Of all that it brings.
+pub(super) fn digest(write: &CompositeWrite) -> ContentDigest {
+    let metadata = json!([write.finalizers, write.labels, write.annotations]);
+    ContentDigest::of_all([metadata, write.spec.clone()].iter().map(ContentDigest::of_value))
 }
 
 fn finalizers(snapshot: &Snapshot) -> Vec<String> {

@@ -18,6 +18,7 @@ mod schema;
 mod schemas;
 mod secret_users;
 mod shared;
+mod stored_outcome;
 
 pub(crate) use find::{Finder, key_of};
 pub(crate) use live::live;

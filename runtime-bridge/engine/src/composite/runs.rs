@@ -15,6 +15,8 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::stored_outcome::StoredOutcome;
+
 /// The last run of each composite resource, by uid.
 #[derive(Default)]
 pub(super) struct Runs {
@@ -33,7 +35,7 @@ enum Run {
     },
     Ended {
         basis: Basis,
-        outcome: Arc<RunOutcome>,
+        outcome: Arc<StoredOutcome>,
         took: Duration,
         at: Timestamp,
     },
@@ -42,23 +44,31 @@ enum Run {
 impl Runs {
     pub(super) fn state(&self, uid: &str, term: u64) -> RunState {
         let runs = self.by_uid.lock();
-        match runs.get(uid).filter(|(of, _)| *of == term).map(|(_, run)| run) {
-            None => RunState::None,
-            Some(Run::Going { basis, since, .. }) => RunState::Going {
-                basis: basis.clone(),
-                since: *since,
-            },
-            Some(Run::Ended {
-                basis,
-                outcome,
-                took,
-                at,
-            }) => RunState::Ended {
-                basis: basis.clone(),
-                outcome: Arc::clone(outcome),
-                took: *took,
-                at: *at,
-            },
+        let (stored, basis, took, at) = match runs.get(uid).filter(|(of, _)| *of == term) {
+            None => return RunState::None,
+            Some((_, Run::Going { basis, since, .. })) => {
+                return RunState::Going {
+                    basis: basis.clone(),
+                    since: *since,
+                };
+            }
+            Some((
+                _,
+                Run::Ended {
+                    outcome,
+                    basis,
+                    took,
+                    at,
+                },
+            )) => (Arc::clone(outcome), basis.clone(), *took, *at),
+        };
+        // What is parsed, is parsed while others go on.
+        drop(runs);
+        RunState::Ended {
+            basis,
+            outcome: stored.whole(),
+            took,
+            at,
         }
     }
 
@@ -117,13 +127,15 @@ impl Runs {
         took: Duration,
         at: Timestamp,
     ) -> bool {
+        let looked = outcome.looked.clone();
+        let outcome = Arc::new(StoredOutcome::new(outcome));
         let mut runs = self.by_uid.lock();
         let Some((_, run)) = runs.get_mut(uid) else {
             return false;
         };
         let basis = match run {
             Run::Going { basis, number, .. } if *number == of => Basis {
-                required: outcome.looked.clone(),
+                required: looked,
                 ..basis.clone()
             },
             _ => return false,
@@ -132,7 +144,7 @@ impl Runs {
             run,
             Run::Ended {
                 basis,
-                outcome: Arc::new(outcome),
+                outcome,
                 took,
                 at,
             },

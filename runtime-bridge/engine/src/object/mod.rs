@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, value::RawValue};
 
+pub(crate) use self::nesting::is_readable;
 use self::parts::Parts;
 pub use self::{
     api_type::{ApiType, BadName},

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 const DEEPEST: usize = 127;
 
 /// Whether a text, which is JSON, can be parsed into a value. Nothing is parsed for it.
-pub(super) fn is_readable(json: &RawValue) -> bool {
+pub(crate) fn is_readable(json: &RawValue) -> bool {
     let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
     for byte in json.get().bytes() {
         match byte {
