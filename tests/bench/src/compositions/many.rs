@@ -41,16 +41,8 @@ pub(crate) struct Many {
 }
 
 pub(crate) async fn measure(subject: &mut Subject, many: Many, report: &mut Report) {
-    let board = subject.board(&BATCH);
-    warm_up(subject, &BATCH).await;
-    subject.usage_when_quiet().await;
     let mut notes = report.of(subject.side, KIND, Some(many.objects));
-    let before = subject.resident_kb();
-    let all = names("many", many.objects);
-    create(&board, &all, |name| BATCH.manifest(name)).await;
-    subject.usage_when_quiet().await;
-    rest::without_ttl(subject, many.rest, &mut notes).await;
-    notes.note(&rows::MEMORY, per(subject.resident_kb() - before, many.objects));
+    let (board, all) = at_rest(subject, many, &mut notes).await;
     changes(subject, &all, &mut notes).await;
     // For 90 seconds after a start a reference stays, as a former leader may still create what it names.
     removal(subject, &board, &all[1..], &mut notes).await;
@@ -58,6 +50,25 @@ pub(crate) async fn measure(subject: &mut Subject, many: Many, report: &mut Repo
     edit(subject, &board, all.len(), &mut notes).await;
     deletion(subject, &board, &all, &mut notes).await;
     rest::with_ttl(subject, many.objects, many.ttl_rest, &mut notes).await;
+}
+
+/// Rest and memory of so many, and nothing else.
+pub(crate) async fn measure_rest(subject: &Subject, many: Many, report: &mut Report) {
+    let mut notes = report.of(subject.side, KIND, Some(many.objects));
+    at_rest(subject, many, &mut notes).await;
+}
+
+async fn at_rest(subject: &Subject, many: Many, notes: &mut Notes<'_>) -> (Board, Vec<String>) {
+    let board = subject.board(&BATCH);
+    warm_up(subject, &BATCH).await;
+    subject.usage_when_quiet().await;
+    let before = subject.resident_kb();
+    let all = names("many", many.objects);
+    create(&board, &all, |name| BATCH.manifest(name)).await;
+    subject.usage_when_quiet().await;
+    rest::without_ttl(subject, many.rest, notes).await;
+    notes.note(&rows::MEMORY, per(subject.resident_kb() - before, many.objects));
+    (board, all)
 }
 
 fn merge(patch: Value) -> Patch<Value> {

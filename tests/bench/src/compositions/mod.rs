@@ -54,13 +54,16 @@ pub(crate) struct CompositionsArgs {
     /// XRs of 1 object beside others in trouble, and one XR of 1,000; 0: both are left out.
     #[arg(long)]
     trouble: Option<usize>,
+    /// As many XRs of 10 objects, of which nothing but rest and memory is measured. May be given several times.
+    #[arg(long)]
+    at_rest: Vec<usize>,
     /// Where table, JSON and pictures are written.
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
 }
 
 /// What is measured in each run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Plan {
     runs: usize,
     many_runs: usize,
@@ -68,6 +71,8 @@ struct Plan {
     /// Of XRs and claims of managed resources.
     managed: Counts,
     many: Many,
+    /// Other counts of the same XRs, at rest.
+    at_rest: Vec<usize>,
     blocked: Blocked,
     /// XRs of 1 object, which are deleted with their definition.
     drained: usize,
@@ -87,6 +92,9 @@ impl Plan {
         plan.many.objects = args.many.unwrap_or(plan.many.objects);
         plan.blocked.objects = args.many.unwrap_or(plan.blocked.objects);
         plan.trouble = args.trouble.unwrap_or(plan.trouble);
+        if !args.at_rest.is_empty() {
+            plan.at_rest.clone_from(&args.at_rest);
+        }
         plan
     }
 
@@ -131,6 +139,7 @@ impl Plan {
                 rest: Duration::from_secs(20),
                 ttl_rest: Duration::from_secs(65),
             },
+            at_rest: Vec::new(),
             blocked: Blocked {
                 objects: 100,
                 span: Duration::from_secs(30),
@@ -159,6 +168,7 @@ impl Plan {
                 rest: Duration::from_mins(1),
                 ttl_rest: Duration::from_mins(2),
             },
+            at_rest: vec![100, 5_000],
             blocked: Blocked {
                 objects: 1_000,
                 span: Duration::from_mins(10),
@@ -187,7 +197,8 @@ pub(crate) async fn measure(args: &CompositionsArgs) {
                 output::write(&report, &args.out, "compositions");
             }
         }
-        if plan.many.objects > 0 && run <= plan.many_runs && args.side.all().contains(&Side::Ours) {
+        let is_measured = run <= plan.many_runs && args.side.all().contains(&Side::Ours);
+        if plan.many.objects > 0 && is_measured {
             eprintln!("many, run {run} of {runs}");
             let mut subject = Subject::start(Side::Ours, Composed::Parts).await;
             blocked::measure(&subject, plan.blocked, &mut report).await;
@@ -198,7 +209,14 @@ pub(crate) async fn measure(args: &CompositionsArgs) {
             many::measure(&mut subject, plan.many, &mut report).await;
             output::write(&report, &args.out, "compositions");
         }
-        if plan.trouble > 0 && run <= plan.many_runs && args.side.all().contains(&Side::Ours) {
+        for &objects in plan.at_rest.iter().filter(|_| is_measured) {
+            eprintln!("{objects} at rest, run {run} of {runs}");
+            let subject = Subject::start(Side::Ours, Composed::Parts).await;
+            let many = Many { objects, ..plan.many };
+            many::measure_rest(&subject, many, &mut report).await;
+            output::write(&report, &args.out, "compositions");
+        }
+        if plan.trouble > 0 && is_measured {
             eprintln!("one of 1000, and trouble, run {run} of {runs}");
             let subject = Subject::start(Side::Ours, Composed::Parts).await;
             large::measure(&subject, &mut report).await;
