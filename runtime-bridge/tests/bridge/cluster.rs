@@ -140,7 +140,7 @@ pub fn is_true(object: &DynamicObject, of: &str) -> bool {
     condition(object, of).is_some_and(|condition| condition["status"] == "True")
 }
 
-/// A `ClusterProviderConfig` that takes its credentials from a Secret of this content.
+/// A `ClusterProviderConfig` that takes its credentials from a Secret of this content, once its kind is served.
 pub async fn configure(cluster: &Cluster, secret: Value) {
     let secret =
         json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "keys" }, "stringData": secret });
@@ -154,9 +154,9 @@ pub async fn configure(cluster: &Cluster, secret: Value) {
             "credentials": { "source": "Secret", "secretRef": { "namespace": "default", "name": "keys" } },
         },
     });
-    create(&cluster.cluster_scoped("ClusterProviderConfig"), config)
-        .await
-        .unwrap();
+    let configs = cluster.cluster_scoped("ClusterProviderConfig");
+    until_served(&configs).await;
+    create(&configs, config).await.unwrap();
 }
 
 pub fn note() -> Value {

@@ -6,12 +6,11 @@ use serde_json::{Value, json};
 
 use crate::{
     admin::Bridge,
-    cluster::{Cluster, configure, create, is_true, note, until},
+    cluster::{Cluster, configure, create, is_true, note, until, until_served},
     notes::Notes,
 };
 
 const NOTE: &str = "Note.notes.example.org/v1alpha1";
-const CONFIG: &str = "ClusterProviderConfig.notes.example.org/v1alpha1";
 const DECOY: &str = "Decoy.evil.example.org/v1alpha1";
 
 /// Versions of all CRDs of the notes' plugin, by name.
@@ -63,11 +62,11 @@ async fn no_plugin_takes_the_kinds_of_another_bridges_plugin() {
 async fn a_plugin_that_is_listed_first_takes_no_kind_of_another() {
     let (cluster, notes, evil) = (Cluster::start().await, Notes::start(), Notes::evil());
     let bridge = Bridge::start(&cluster, &evil.endpoint(), &["--plugin", &notes.endpoint()]).await;
-    for kind in [NOTE, CONFIG, DECOY] {
-        until_kind(&bridge, kind, "served").await;
-    }
+    until_kind(&bridge, NOTE, "served").await;
+    until_kind(&bridge, DECOY, "served").await;
     configure(&cluster, json!({ "token": "canary" })).await;
     let api = cluster.namespaced("Note");
+    until_served(&api).await;
     create(&api, note()).await.unwrap();
     until(&api, "groceries", "ready", |note| is_true(note, "Ready")).await;
     assert_eq!(notes.wall.creates.load(Ordering::SeqCst), 1);

@@ -32,7 +32,6 @@ async fn a_first_start_and_an_orderly_stop_log_lines_and_no_warning() {
         .stderr(Output::lines(move |line| drop(send.send(line.to_owned()))))
         .spawn()
         .unwrap();
-    until_served(&cluster.cluster_scoped("ClusterProviderConfig")).await;
     until_served(&cluster.namespaced("Note")).await;
     configure(&cluster, json!({ "token": "canary" })).await;
     let api = cluster.namespaced("Note");
