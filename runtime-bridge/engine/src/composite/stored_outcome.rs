@@ -24,9 +24,12 @@ pub(super) struct StoredOutcome {
     whole: Mutex<Weak<RunOutcome>>,
 }
 
+/// Keys by which `serde_json` tells itself what it parses: an object that has one is read as something else, or not at all.
+const TOKENS: &str = "$serde_json::private::";
+
 enum StoredObject {
     Text(Box<RawValue>),
-    /// Nested too deeply to be parsed again.
+    /// The text of which would not be parsed as it was.
     Parsed(Value),
 }
 
@@ -75,14 +78,14 @@ impl StoredOutcome {
 impl StoredObject {
     fn new(object: Value) -> Self {
         match to_raw_value(&object) {
-            Ok(text) if is_readable(&text) => Self::Text(text),
+            Ok(text) if is_readable(&text) && !text.get().contains(TOKENS) => Self::Text(text),
             _ => Self::Parsed(object),
         }
     }
 
     fn parsed(&self) -> Value {
         match self {
-            // It was a value, and is readable.
+            // It was a value, and nothing in it is read as anything else.
             Self::Text(text) => serde_json::from_str(text.get()).unwrap_or_default(),
             Self::Parsed(object) => object.clone(),
         }
@@ -130,6 +133,8 @@ mod tests {
             nested(127),
             nested(128),
             nested(1000),
+            json!({"spec": {"tags": {"$serde_json::private::RawValue": "[1]"}}}),
+            json!({"spec": {"tags": {"$serde_json::private::RawValue": "no JSON", "a": 1}}}),
         ];
         for count in 0..=objects.len() {
             let original = outcome(&objects[..count]);
