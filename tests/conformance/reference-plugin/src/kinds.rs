@@ -182,7 +182,7 @@ impl Spec {
                 ..Default::default()
             }],
             timeouts: Some(wire::Timeouts {
-                call_timeout: Some(seconds(2)),
+                call_timeout: Some(seconds(20)),
                 ..Default::default()
             }),
             examples: self.examples(faults),

@@ -94,7 +94,7 @@ impl ResourceService for ReferencePlugin {
             && self.is_changed(&delete.target)
             && self.faults.once("slow delete");
         if is_first_of_changed {
-            sleep(Duration::from_secs(5)).await;
+            sleep(Duration::from_secs(25)).await;
         }
         let outcome = outcome(self.delete_resource(&delete))?;
         Ok(Response::new(wire::DeleteResponse { outcome }))
