@@ -68,7 +68,7 @@ impl Course {
         for observed in inputs.observed.iter().map(|one| &one.live) {
             let reference = reference_of(observed, home.as_deref());
             let id = reference.id(home.as_deref());
-            if !xr.refs.iter().any(|one| one.id(home.as_deref()) == id) {
+            if !xr.refs.iter().any(|one| one.names(&id, home.as_deref())) {
                 strays.push(reference);
             }
             seen.insert(id, ObjectState::Exists(Box::new(observed.clone())));

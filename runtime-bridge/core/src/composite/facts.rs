@@ -26,7 +26,8 @@ impl<'a> Facts<'a> {
         let mut refs = snapshot.xr.refs.clone();
         let strays = snapshot.strays.iter();
         for stray in strays.filter(|_| !Rule::StraysAreReferred.is_off()) {
-            if !refs.iter().any(|one| one.id(home) == stray.id(home)) {
+            let id = stray.id(home);
+            if !refs.iter().any(|one| one.names(&id, home)) {
                 refs.push(stray.clone());
             }
         }

@@ -52,6 +52,15 @@ impl ResourceRef {
         }
     }
 
+    /// Whether it names this object: as [`id`](Self::id), with nothing copied.
+    pub fn names(&self, id: &ObjectId, home: Option<&str>) -> bool {
+        let group = self.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        self.name == id.name
+            && self.kind == id.kind
+            && group == id.group
+            && home.or(self.namespace.as_deref()) == id.namespace.as_deref()
+    }
+
     /// By this text the entries are in order (reference 5.1, step 6).
     pub fn order(&self) -> String {
         let namespace = self.namespace.as_deref().unwrap_or_default();
@@ -83,5 +92,37 @@ mod tests {
         let reference = ResourceRef::parse(&entry).unwrap();
         assert_eq!(reference.id(Some("home")).namespace.as_deref(), Some("home"));
         assert_eq!(reference.id(None).namespace.as_deref(), Some("elsewhere"));
+    }
+
+    #[test]
+    fn it_names_what_its_id_says() {
+        let entry = |version: &str, kind: &str, name: &str, namespace: Option<&str>| ResourceRef {
+            api_version: version.to_owned(),
+            kind: kind.to_owned(),
+            namespace: namespace.map(ToOwned::to_owned),
+            name: name.to_owned(),
+        };
+        let all = [
+            entry("v1", "A", "a", None),
+            entry("v2", "A", "a", None),
+            entry("g/v1", "A", "a", None),
+            entry("v1", "B", "a", None),
+            entry("v1", "A", "b", None),
+            entry("v1", "A", "a", Some("n")),
+            entry("v1", "A", "a", Some("m")),
+        ];
+        for home in [None, Some("n")] {
+            for (one, other) in all
+                .iter()
+                .flat_map(|one| all.iter().map(move |other| (one, other)))
+            {
+                let id = other.id(home);
+                assert_eq!(
+                    one.names(&id, home),
+                    one.id(home) == id,
+                    "{one:?} {other:?} {home:?}"
+                );
+            }
+        }
     }
 }

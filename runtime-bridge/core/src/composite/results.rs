@@ -1,6 +1,6 @@
 //! Takes in what came of an action.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use jiff::Timestamp;
 
@@ -451,10 +451,6 @@ fn added(snapshot: &Snapshot, spec: &serde_json::Value) -> std::collections::BTr
     let mut object = xr.object.clone();
     object["spec"] = spec.clone();
     let new = super::Composite::parse(object, xr.scope);
-    let home = xr.namespace();
-    new.refs
-        .iter()
-        .map(|reference| reference.id(home))
-        .filter(|id| !super::rules::lists(xr, id))
-        .collect()
+    let former: BTreeSet<ObjectId> = xr.ids().collect();
+    new.ids().filter(|id| !former.contains(id)).collect()
 }

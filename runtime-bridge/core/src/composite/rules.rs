@@ -25,9 +25,8 @@ pub(super) fn is_verified(snapshot: &Snapshot, memory: &CompositeMemory) -> bool
 
 /// The stored references name the object.
 pub(super) fn lists(xr: &Composite, id: &ObjectId) -> bool {
-    xr.refs
-        .iter()
-        .any(|reference| reference.id(xr.namespace()) == *id)
+    let home = xr.namespace();
+    xr.refs.iter().any(|reference| reference.names(id, home))
 }
 
 /// Until when a create of it that was sent, by whomever, may still land.

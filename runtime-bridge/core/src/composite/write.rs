@@ -76,15 +76,19 @@ pub(super) fn composite_write(
         });
     }
     // What our last write did not bring is not written again to the same version: somebody takes it off.
-    let is_in_vain = memory.verified.as_deref() == Some(xr.resource_version())
-        && memory.last_write == Some(digest(&write));
-    (!why.is_empty() && !is_in_vain).then_some(CompositeWrite { why, ..write })
+    let is_in_vain = || {
+        memory.verified.as_deref() == Some(xr.resource_version()) && memory.last_write == Some(digest(&write))
+    };
+    if why.is_empty() || is_in_vain() {
+        return None;
+    }
+    Some(CompositeWrite { why, ..write })
 }
 
 /// Of all that it brings.
 pub(super) fn digest(write: &CompositeWrite) -> ContentDigest {
     let metadata = json!([write.finalizers, write.labels, write.annotations]);
-    ContentDigest::of_all([metadata, write.spec.clone()].iter().map(ContentDigest::of_value))
+    ContentDigest::of_all([&metadata, &write.spec].map(ContentDigest::of_value))
 }
 
 fn finalizers(snapshot: &Snapshot) -> Vec<String> {

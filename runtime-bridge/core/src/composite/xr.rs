@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::{ResourceRef, names};
+use super::{ObjectId, ResourceRef, names};
 use crate::{definition::Scope, managed::parse_go};
 
 /// A composite resource (XR) of one version.
@@ -30,6 +30,12 @@ impl Composite {
             .filter_map(ResourceRef::parse)
             .collect();
         Self { object, scope, refs }
+    }
+
+    /// Each object that it refers to.
+    pub fn ids(&self) -> impl Iterator<Item = ObjectId> {
+        let home = self.namespace();
+        self.refs.iter().map(move |one| one.id(home))
     }
 
     fn text(&self, pointer: &str) -> &str {

@@ -1,7 +1,7 @@
 //! Collects what a decision is made from.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     sync::Arc,
 };
 
@@ -267,9 +267,8 @@ impl CompositeReconciler {
                 .map(ToOwned::to_owned),
             name: object.name().to_owned(),
         });
-        strays
-            .filter(|stray| !xr.refs.iter().any(|one| one.id(home) == stray.id(home)))
-            .collect()
+        let named: HashSet<ObjectId> = xr.ids().collect();
+        strays.filter(|stray| !named.contains(&stray.id(home))).collect()
     }
 }
 

@@ -133,7 +133,7 @@ impl<'a> Gather<'a> {
     /// What names it as its controller and is not among its references.
     async fn strays(&self, xr: &Composite) -> Vec<Node> {
         let home = xr.namespace();
-        let referred: BTreeSet<_> = xr.refs.iter().map(|one| one.id(home)).collect();
+        let referred: BTreeSet<_> = xr.ids().collect();
         let mut apis: BTreeMap<GroupKind, ApiType> = BTreeMap::new();
         for one in &xr.refs {
             if let Ok(Some(api)) = self.api(&one.api_version, &one.kind).await {
