@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     definition::{Machinery, Terms, UpdatePolicy},
     reasons::CompositeEvent,
-    revision::{Composition, Revision, Validity},
+    revision::{ActiveFunction, Composition, Revision, Validity, check_pipeline},
 };
 
 /// What an object says about its composition, in its machinery fields.
@@ -56,6 +56,8 @@ pub struct Library<'a> {
     pub compositions: &'a [Arc<Composition>],
     /// All revisions.
     pub revisions: &'a [Arc<Revision>],
+    /// What is installed, by which a revision is judged whose status says nothing yet: nobody waits for that to be written. `None`: it is not known.
+    pub functions: Option<&'a [ActiveFunction]>,
 }
 
 /// What was chosen, or what is missing.
@@ -252,7 +254,7 @@ fn try_choose(terms: &Terms, preferences: &Preferences, library: Library<'_>) ->
         let selector = selector.filter(|_| policy == Some(UpdatePolicy::Automatic));
         latest(&composition, selector, library)?
     };
-    check(terms, revision)?;
+    check(terms, revision, library.functions)?;
     if preferences.revision.as_ref() != Some(&revision.name) {
         changes.push(ChoiceChange::Revision(revision.name.clone()));
     }
@@ -331,15 +333,19 @@ fn latest<'a>(
 }
 
 /// The pipeline can be run, for this type.
-fn check(terms: &Terms, revision: &Revision) -> Result<(), Missing> {
+fn check(terms: &Terms, revision: &Revision, functions: Option<&[ActiveFunction]>) -> Result<(), Missing> {
     let name = || revision.name.clone();
-    match &revision.validity {
+    let validity = match (&revision.validity, functions) {
+        (Validity::Unknown, Some(functions)) => check_pipeline(revision, functions).into(),
+        (validity, _) => validity.clone(),
+    };
+    match validity {
         Validity::Valid => {}
         Validity::Unknown => return Err(Missing::PipelineStatus { revision: name() }),
         Validity::Invalid(message) => {
             return Err(Missing::ValidPipeline {
                 revision: name(),
-                message: message.clone(),
+                message,
             });
         }
     }

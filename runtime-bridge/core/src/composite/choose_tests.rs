@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Choice, ChoiceChange, Library, Missing, Preferences, choose};
 use crate::{
     definition::{Definition, Machinery, Terms, UpdatePolicy},
-    revision::{Composition, Revision},
+    revision::{ActiveFunction, Composition, Revision},
 };
 
 const APP: &str = include_str!("../crd/golden/definition/namespaced.yaml");
@@ -46,6 +46,7 @@ fn revision(name: &str, of: &str, number: i64, change: impl FnOnce(&mut Value)) 
 struct Stored {
     compositions: Vec<Arc<Composition>>,
     revisions: Vec<Arc<Revision>>,
+    functions: Option<Vec<ActiveFunction>>,
 }
 
 impl Stored {
@@ -64,6 +65,7 @@ impl Stored {
                 revision("big-1", "big", 1, old),
                 revision("big-2", "big", 2, |_| {}),
             ],
+            functions: None,
         }
     }
 
@@ -73,6 +75,7 @@ impl Stored {
         let library = Library {
             compositions: &self.compositions,
             revisions: &self.revisions,
+            functions: self.functions.as_deref(),
         };
         choose(terms, &preferences, library)
     }
@@ -360,6 +363,40 @@ fn what_is_missing_is_told_as_by_crossplane() {
             "cannot configure composite resource: referenced composition is not compatible with this composite resource"
         )
     );
+}
+
+#[test]
+fn a_revision_is_judged_before_its_status_says_anything() {
+    let plain = plain();
+    let small = json!({ "compositionRef": { "name": "small" } });
+    let mut stored = Stored::usual();
+    let with = |status: Value| {
+        revision("small-2", "small", 2, |object| {
+            object["spec"]["pipeline"] = json!([{ "step": "one", "functionRef": { "name": "audit" } }]);
+            object["status"] = status;
+        })
+    };
+    let audit = |capability: &str| {
+        Some(vec![ActiveFunction {
+            function: "audit".to_owned(),
+            revision: "audit-1".to_owned(),
+            capabilities: vec![capability.to_owned()],
+        }])
+    };
+    stored.revisions[0] = with(json!({}));
+    for functions in [Some(vec![]), audit("composition")] {
+        stored.functions = functions;
+        assert_eq!(stored.chosen(&plain, &small), pair("small", "small-2"));
+    }
+    stored.functions = audit("operation");
+    let lacks = r#"selected CompositionRevision small-2 does not have a valid function pipeline: function "audit" (active revision "audit-1") is missing required capabilities: composition"#;
+    assert_eq!(
+        stored.missing(&plain, &small),
+        ("ComposeResources", lacks.to_owned())
+    );
+    // What is written counts.
+    stored.revisions[0] = with(json!({ "conditions": [{ "type": "ValidPipeline", "status": "True" }] }));
+    assert_eq!(stored.chosen(&plain, &small), pair("small", "small-2"));
 }
 
 #[test]

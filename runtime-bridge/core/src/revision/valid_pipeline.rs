@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::Revision;
+use super::{Revision, Validity};
 
 /// What a function must be able to do. A package that declares nothing can.
 const COMPOSITION_CAPABILITY: &str = "composition";
@@ -65,6 +65,16 @@ impl PipelineCheck {
         match self {
             Self::Valid => "ValidPipeline",
             Self::MissingCapabilities { .. } => "MissingCapabilities",
+        }
+    }
+}
+
+impl From<PipelineCheck> for Validity {
+    /// As the condition will be read.
+    fn from(check: PipelineCheck) -> Self {
+        match check {
+            PipelineCheck::Valid => Self::Valid,
+            PipelineCheck::MissingCapabilities { message } => Self::Invalid(message),
         }
     }
 }

@@ -4,6 +4,7 @@ use bridge_core::{
     composite::{Choice, ChoiceProblem, Chosen, Composite, Library, Preferences, choose},
     definition::Terms,
     reasons::CompositeEvent,
+    revision::Validity,
 };
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use super::{
     reconciler::CompositeReconciler,
     shared::CompositeShared,
 };
-use crate::watch::WatchState;
+use crate::{revision::active_functions, watch::WatchState};
 
 impl CompositeReconciler {
     pub(super) fn choose(&self, xr: &Composite) -> Result<Chosen, ChoiceProblem> {
@@ -40,9 +41,16 @@ impl CompositeShared {
         }
         let (compositions, revisions) = (library.compositions(store), library.revisions(store));
         let preferences = Preferences::read(object, terms.machinery);
+        let is_unjudged = revisions
+            .iter()
+            .any(|revision| revision.validity == Validity::Unknown);
+        let functions = is_unjudged
+            .then(|| active_functions(store, &self.watches))
+            .flatten();
         let stored = Library {
             compositions: &compositions,
             revisions: &revisions,
+            functions: functions.as_deref(),
         };
         match choose(terms, &preferences, stored) {
             Choice::Chosen(chosen) => Ok(Chosen {

@@ -5,6 +5,7 @@ mod composition;
 mod references;
 mod validity;
 
+pub(crate) use self::validity::active_functions;
 pub use self::{composition::CompositionReconciler, validity::RevisionReconciler};
 
 use std::sync::Arc;

@@ -40,6 +40,19 @@ fn function_revisions() -> GroupKind {
     GroupKind::new("pkg.crossplane.io", "FunctionRevision")
 }
 
+/// The functions that are installed; `None`: they are not known. What may not be read is not known to lack anything.
+pub(crate) fn active_functions(store: &Store, watches: &Watches) -> Option<Vec<ActiveFunction>> {
+    let kind = function_revisions();
+    let is_read = watches.is_complete(&kind) || matches!(watches.state(&kind), WatchState::Forbidden(_));
+    is_read.then(|| {
+        let installed = store.list(&kind);
+        installed
+            .iter()
+            .filter_map(|function| ActiveFunction::read(&function.to_value()))
+            .collect()
+    })
+}
+
 /// Reconciles revisions: says whether their pipelines can be run.
 pub struct RevisionReconciler {
     store: Arc<Store>,
@@ -94,16 +107,11 @@ impl RevisionReconciler {
         }
     }
 
-    async fn check(&self, object: &Object) -> Result<Next, ApiError> {
+    async fn check(&self, object: &Object, active: &[ActiveFunction]) -> Result<Next, ApiError> {
         if !object.is_readable() {
             return Ok(Next::idle());
         }
-        let installed = self.store.list(&function_revisions());
-        let active: Vec<ActiveFunction> = installed
-            .iter()
-            .filter_map(|function| ActiveFunction::read(&function.to_value()))
-            .collect();
-        let check = check_pipeline(&Revision::read(&object.to_value()), &active);
+        let check = check_pipeline(&Revision::read(&object.to_value()), active);
         let valid = match &check {
             PipelineCheck::Valid => ConditionValue {
                 status: true,
@@ -148,15 +156,13 @@ impl Reconcile for RevisionReconciler {
         if revision.is_deleting() {
             return Next::idle();
         }
-        // What may not be read is not known to lack anything.
-        let kind = function_revisions();
-        let is_read =
-            self.watches.is_complete(&kind) || matches!(self.watches.state(&kind), WatchState::Forbidden(_));
-        if !is_read || !self.composites.may_act() {
-            return Next::at(self.clock.now() + NOT_YET, Priority::Dependency);
+        match active_functions(&self.store, &self.watches) {
+            Some(active) if self.composites.may_act() => {
+                let result = self.check(&revision, &active).await;
+                self.retries.after(&revision, result)
+            }
+            _ => Next::at(self.clock.now() + NOT_YET, Priority::Dependency),
         }
-        let result = self.check(&revision).await;
-        self.retries.after(&revision, result)
     }
 
     fn forget(&self, object: &Object) {
