@@ -67,6 +67,7 @@ impl Cluster {
             "metadata": { "name": "default" },
             "spec": { "credentials": { "source": "None" } },
         });
+        until_served(&configs).await;
         create(&configs, config).await.unwrap();
     }
 

@@ -16,7 +16,7 @@ use crate::{
 /// Until then each deletion has said what holds it up: it does so after ten seconds without movement.
 const SAID_AFTER: Duration = Duration::from_secs(30);
 /// Until then the allocator has given back what nobody uses any more: it does so ten seconds after.
-const GIVEN_BACK_AFTER: Duration = Duration::from_secs(45);
+pub(crate) const GIVEN_BACK_AFTER: Duration = Duration::from_secs(45);
 /// Requests of the user at the same time.
 const AT_ONCE: usize = 16;
 

@@ -18,6 +18,8 @@ use crate::{
     user::{create, create_paced, delete, names},
 };
 
+/// As many as show everything that is done once.
+pub(crate) const FEW: usize = 4;
 /// Between two that are paced.
 pub(crate) const PACE: Duration = Duration::from_millis(200);
 
@@ -75,7 +77,7 @@ impl Composed {
 pub(crate) async fn measure(subject: &mut Subject, counts: Counts, report: &mut Report) {
     let lives = subject.composed.lives();
     for composite in [&lives.composite, &lives.claimed] {
-        warm_up(subject, composite).await;
+        warm_up(subject, composite, FEW).await;
     }
     let (api_server, controller) = subject.rest().await;
     let mut notes = report.of(subject.side, lives.composites, None);
@@ -86,10 +88,10 @@ pub(crate) async fn measure(subject: &mut Subject, counts: Counts, report: &mut 
     claims(subject, &lives.claimed, counts.claims, &mut notes).await;
 }
 
-/// What is done once, the first time, is no part of anything.
-pub(crate) async fn warm_up(subject: &Subject, composite: &Composite) {
+/// What is done once, the first time, is no part of anything: so many come and go before.
+pub(crate) async fn warm_up(subject: &Subject, composite: &Composite, count: usize) {
     let board = subject.board(composite);
-    let first = names("first", 4);
+    let first = names("first", count);
     create(&board, &first, |name| composite.manifest(name)).await;
     subject.until_old().await;
     delete(&board, &first).await;

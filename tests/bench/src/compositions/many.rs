@@ -14,6 +14,7 @@ use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::{
+    blocked::GIVEN_BACK_AFTER,
     lives::{PACE, f64_of, warm_up},
     manifests::BATCH,
     rest,
@@ -25,6 +26,10 @@ use crate::{
 };
 
 const KIND: &str = "XRs of 10 objects";
+/// What is measured of other counts.
+const KIND_AT_REST: &str = "XRs of 10 objects, at rest only";
+/// They come and go before memory is measured: what a process takes once, however many it serves, is part of no count.
+const FIRST: usize = 100;
 /// Composed objects that a user changes.
 const CHANGES: usize = 40;
 /// Beyond this no further run follows a change.
@@ -54,13 +59,15 @@ pub(crate) async fn measure(subject: &mut Subject, many: Many, report: &mut Repo
 
 /// Rest and memory of so many, and nothing else.
 pub(crate) async fn measure_rest(subject: &Subject, many: Many, report: &mut Report) {
-    let mut notes = report.of(subject.side, KIND, Some(many.objects));
+    let mut notes = report.of(subject.side, KIND_AT_REST, Some(many.objects));
+    subject.until_settled().await;
     at_rest(subject, many, &mut notes).await;
 }
 
 async fn at_rest(subject: &Subject, many: Many, notes: &mut Notes<'_>) -> (Board, Vec<String>) {
     let board = subject.board(&BATCH);
-    warm_up(subject, &BATCH).await;
+    warm_up(subject, &BATCH, FIRST).await;
+    tokio::time::sleep(GIVEN_BACK_AFTER).await;
     subject.usage_when_quiet().await;
     let before = subject.resident_kb();
     let all = names("many", many.objects);

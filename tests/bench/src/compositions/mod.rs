@@ -51,10 +51,10 @@ pub(crate) struct CompositionsArgs {
     /// XRs, and claims, of 4 managed resources in a burst; 0: what is measured of them is left out.
     #[arg(long)]
     managed: Option<usize>,
-    /// XRs of 1 object beside others in trouble, and one XR of 1,000; 0: both are left out.
-    #[arg(long)]
-    trouble: Option<usize>,
-    /// As many XRs of 10 objects, of which nothing but rest and memory is measured. May be given several times.
+    /// XRs of 1 object beside others in trouble, and one XR of 1,000; 0: both are left out. No more than are made while a call is waited for.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(..=250))]
+    trouble: Option<u16>,
+    /// As many XRs of 10 objects, of which nothing but rest and memory is measured. May be given several times; 0: it is left out.
     #[arg(long)]
     at_rest: Vec<usize>,
     /// Where table, JSON and pictures are written.
@@ -91,9 +91,11 @@ impl Plan {
         }
         plan.many.objects = args.many.unwrap_or(plan.many.objects);
         plan.blocked.objects = args.many.unwrap_or(plan.blocked.objects);
-        plan.trouble = args.trouble.unwrap_or(plan.trouble);
+        plan.trouble = args.trouble.map_or(plan.trouble, usize::from);
         if !args.at_rest.is_empty() {
-            plan.at_rest.clone_from(&args.at_rest);
+            plan.at_rest = args.at_rest.iter().copied().filter(|count| *count > 0).collect();
+            plan.at_rest.sort_unstable();
+            plan.at_rest.dedup();
         }
         plan
     }
@@ -108,7 +110,7 @@ impl Plan {
     /// Where, and how much.
     fn note(&self, runs: usize) -> String {
         format!(
-            "{}. {} of {} XRs and {} claims in a burst, of {} and {} with managed resources, and {} of {} XRs of 10; the peer has no limits and 100 workers, and 32 for managed resources.",
+            "{}. {} of {} XRs and {} claims in a burst, of {} and {} with managed resources, and {} of {} XRs of 10, and of {:?} at rest; the peer has no limits and 100 workers, and 32 for managed resources.",
             machine(),
             output::runs_in_words(runs),
             self.counts.burst,
@@ -117,6 +119,7 @@ impl Plan {
             self.managed.claims,
             output::runs_in_words(runs.min(self.many_runs)).to_lowercase(),
             self.many.objects,
+            self.at_rest,
         )
     }
 

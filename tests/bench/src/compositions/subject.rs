@@ -275,10 +275,15 @@ impl Subject {
         }
     }
 
-    /// What each uses per second while there is no object: API server and controller, in CPU seconds.
-    pub(crate) async fn rest(&mut self) -> (f64, f64) {
+    /// Until what a control plane does once, as it begins, is over.
+    pub(crate) async fn until_settled(&self) {
         let left = SETTLED_AFTER.saturating_sub(self.begun.elapsed());
         tokio::time::sleep(left).await;
+    }
+
+    /// What each uses per second while there is no object: API server and controller, in CPU seconds.
+    pub(crate) async fn rest(&mut self) -> (f64, f64) {
+        self.until_settled().await;
         let before = self.usage().await;
         tokio::time::sleep(Duration::from_secs(10)).await;
         let after = self.usage().await;

@@ -2,6 +2,7 @@
 
 use bridge_bench::{composition_rows as rows, figures::quantile, report::Report};
 use bridge_e2e::eventually;
+use bridge_function::PLACES;
 use kube::{
     Api,
     api::{DynamicObject, Patch, PatchParams},
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     definitions::create as create_one,
-    lives::{PACE, warm_up},
+    lives::{FEW, PACE, warm_up},
     manifests::{Composed, GROUP, OTHER_FUNCTION, SINGLE, STUCK, UNWATCHED, cluster_wide, object, resource},
     subject::Subject,
 };
@@ -21,15 +22,12 @@ use crate::{
 
 /// XRs in trouble.
 const TROUBLED: usize = 50;
-/// Calls of one function at the same time.
-const PLACES: u64 = 16;
-
 /// `count`: XRs that are well. They are made within the minute in which a function that hangs is waited for.
 pub(crate) async fn measure(subject: &Subject, count: usize, report: &mut Report) {
     let mut notes = report.of(subject.side, "XRs of 1 object, beside trouble", Some(count));
-    warm_up(subject, &SINGLE).await;
+    warm_up(subject, &SINGLE, FEW).await;
     let board = subject.board(&SINGLE);
-    let mut well = paced(&board, "well", count).await;
+    let mut well = paced(subject, &board, "well", count).await;
     remove(&board, "well", count).await;
 
     let hanging = subject.start_paused_function().await;
@@ -43,12 +41,15 @@ pub(crate) async fn measure(subject: &Subject, count: usize, report: &mut Report
         hanging_calls(subject).await == PLACES
     })
     .await;
-    let beside_hanging = paced(&board, "beside-hanging", count).await;
+    let beside_hanging = create_at_pace(&board, "beside-hanging", count).await;
     assert_eq!(hanging_calls(subject).await, PLACES, "it was given up meanwhile");
     remove(&board, "beside-hanging", count).await;
     request_deletion(&stuck, &all).await;
     stuck.until_deleted(&all).await;
     drop(hanging);
+    // Some before, some after, as a process that has served more is not the same.
+    well.extend(paced(subject, &board, "well-again", count).await);
+    remove(&board, "well-again", count).await;
 
     unconvertible(subject).await;
     subject.define_one(&UNWATCHED).await;
@@ -59,11 +60,10 @@ pub(crate) async fn measure(subject: &Subject, count: usize, report: &mut Report
     })
     .await;
     eventually("its watch fails", async || is_unwatched(subject).await).await;
-    let beside_unwatched = paced(&board, "beside-unwatched", count).await;
+    let beside_unwatched = paced(subject, &board, "beside-unwatched", count).await;
     assert!(is_unwatched(subject).await, "it is watched again");
     remove(&board, "beside-unwatched", count).await;
 
-    well.extend(paced(&board, "well-again", count).await);
     let without = quantile(&well, 99);
     notes.note(
         &rows::BESIDE_HANGING_RATIO,
@@ -78,8 +78,13 @@ pub(crate) async fn measure(subject: &Subject, count: usize, report: &mut Report
     notes.note_all(&rows::BESIDE_UNWATCHED, beside_unwatched);
 }
 
-/// Milliseconds of each until it was Ready.
-async fn paced(board: &Board, prefix: &str, count: usize) -> Vec<f64> {
+/// As soon as nothing else is under way: milliseconds of each until it was Ready.
+async fn paced(subject: &Subject, board: &Board, prefix: &str, count: usize) -> Vec<f64> {
+    subject.usage_when_quiet().await;
+    create_at_pace(board, prefix, count).await
+}
+
+async fn create_at_pace(board: &Board, prefix: &str, count: usize) -> Vec<f64> {
     create_paced(board, &names(prefix, count), PACE, |name| SINGLE.manifest(name)).await
 }
 
@@ -88,13 +93,13 @@ async fn remove(board: &Board, prefix: &str, count: usize) {
 }
 
 /// Calls of the other function that are on their way.
-async fn hanging_calls(subject: &Subject) -> u64 {
+async fn hanging_calls(subject: &Subject) -> usize {
     let state: Value = serde_json::from_str(&subject.admin("/debug/state").await).expect("JSON");
     let functions = state["functions"].as_array().into_iter().flatten();
     let mut other = functions.filter(|function| function["name"] == OTHER_FUNCTION);
     other
         .next()
-        .and_then(|function| function["running"].as_u64())
+        .and_then(|function| usize::try_from(function["running"].as_u64()?).ok())
         .unwrap_or_default()
 }
 
