@@ -2,7 +2,7 @@
 
 use bridge_core::composite::LiveObject;
 
-use crate::{api_error::ApiError, object::Object, shell::too_deep};
+use crate::{api_error::ApiError, object::Object, shell::cannot_read};
 
 /// What the core is shown of an object.
 ///
@@ -10,7 +10,7 @@ use crate::{api_error::ApiError, object::Object, shell::too_deep};
 /// It is nested too deeply: what it says is not known.
 pub(crate) fn live(object: &Object) -> Result<LiveObject, ApiError> {
     if !object.is_readable() {
-        return Err(ApiError::Unusable(too_deep(object)));
+        return Err(ApiError::Unusable(cannot_read(object)));
     }
     Ok(LiveObject {
         object: object.to_value(),

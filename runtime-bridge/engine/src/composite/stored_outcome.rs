@@ -12,7 +12,7 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-use crate::object::is_readable;
+use crate::object::unreadable;
 
 /// Desired objects are kept as text, which takes a fifth of the memory of parsed ones: most composite resources are at rest.
 pub(super) struct StoredOutcome {
@@ -23,9 +23,6 @@ pub(super) struct StoredOutcome {
     /// For as long as somebody holds it.
     whole: Mutex<Weak<RunOutcome>>,
 }
-
-/// Keys by which `serde_json` tells itself what it parses: an object that has one is read as something else, or not at all.
-const TOKENS: &str = "$serde_json::private::";
 
 enum StoredObject {
     Text(Box<RawValue>),
@@ -78,7 +75,7 @@ impl StoredOutcome {
 impl StoredObject {
     fn new(object: Value) -> Self {
         match to_raw_value(&object) {
-            Ok(text) if is_readable(&text) && !text.get().contains(TOKENS) => Self::Text(text),
+            Ok(text) if unreadable(&text).is_none() => Self::Text(text),
             _ => Self::Parsed(object),
         }
     }

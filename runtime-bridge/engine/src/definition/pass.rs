@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     api_error::ApiError, crd::established, engine::Engine, event::EventType, object::Object, reconcile::Next,
-    shell::too_deep, write::Writer,
+    shell::cannot_read, write::Writer,
 };
 
 /// What follows from a definition.
@@ -34,7 +34,7 @@ fn read(definition: &Object) -> Result<Definition, DefinitionRejected> {
     if !definition.is_readable() {
         return Err(DefinitionRejected::Field {
             field: "spec".to_owned(),
-            why: too_deep(definition),
+            why: cannot_read(definition),
         });
     }
     Definition::read(&definition.to_value())

@@ -25,7 +25,7 @@ use crate::{
     object::{Key, Object},
     random,
     reconcile::Next,
-    shell::{MemoryGuard, too_deep},
+    shell::{MemoryGuard, cannot_read},
     write::Finalized,
 };
 
@@ -206,7 +206,7 @@ impl ManagedReconciler {
             Action::WriteMetadata(change) => writer().put(&view::changed(object, change)).await.map(version),
             // It became so in the course of this reconcile: the next one leaves it alone.
             Action::WriteStatus(_) if !object.has_readable_status() => {
-                Err(ApiError::Unusable(too_deep(object)))
+                Err(ApiError::Unusable(cannot_read(object)))
             }
             Action::WriteStatus(write) => {
                 let mut new = Object::clone(object);

@@ -3,8 +3,8 @@
 mod api_type;
 mod key;
 mod metadata;
-mod nesting;
 mod parts;
+mod unreadable;
 
 use std::{
     fmt,
@@ -16,12 +16,12 @@ use parking_lot::Mutex;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, value::RawValue};
 
-pub(crate) use self::nesting::is_readable;
-use self::parts::Parts;
+pub(crate) use self::unreadable::{Unreadable, unreadable};
 pub use self::{
     api_type::{ApiType, BadName},
     key::Key,
 };
+use self::{parts::Parts, unreadable::has_reserved_key};
 
 /// An object of a watched kind. Compact: managed fields are left out (the API server keeps them when they are not sent).
 ///
@@ -192,25 +192,35 @@ impl Object {
         self.of_spec.digest.get_or_init(|| make().into())
     }
 
-    /// Whether `spec` can be read: JSON that is nested too deeply cannot, and what it says is then not known.
+    /// Whether `spec` can be read: else what it says is not known.
     pub fn has_readable_spec(&self) -> bool {
-        self.spec.is_none() || !self.spec_value().is_null()
+        // That it is parsed is known for as long as somebody holds it.
+        self.spec
+            .as_deref()
+            .is_none_or(|spec| !self.spec_value().is_null() && !has_reserved_key(spec))
     }
 
     /// Likewise of `status`.
     pub fn has_readable_status(&self) -> bool {
-        self.status.as_deref().is_none_or(nesting::is_readable)
+        self.status
+            .as_deref()
+            .is_none_or(|status| unreadable(status).is_none())
     }
 
-    /// Whether all of it can be read: else [`Object::to_value`] is `Null`, and what the object says is not known. The API server stores what is nested
-    /// more deeply than can be read, where a schema preserves unknown fields.
+    /// Whether all of it can be read: else [`Object::to_value`] is not what is stored, and what the object says is not known. The API server stores what
+    /// cannot be read, where a schema preserves unknown fields.
     pub fn is_readable(&self) -> bool {
+        self.unreadable().is_none()
+    }
+
+    /// Why it is not [readable](Object::is_readable); `None`: it is.
+    pub(crate) fn unreadable(&self) -> Option<Unreadable> {
         let rest = self.rest.iter().map(|(_, value)| value);
         let mut parts = self.spec.iter().chain(&self.status).chain(rest);
-        parts.all(|part| nesting::is_readable(part))
+        parts.find_map(|part| unreadable(part))
     }
 
-    /// The whole object, as it is written; `Null` if it is not [readable](Object::is_readable).
+    /// The whole object, as it is written; of one that is not [readable](Object::is_readable) something else.
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
@@ -335,7 +345,7 @@ pub(crate) fn parse_version(version: Option<&str>) -> Option<u64> {
 }
 
 fn parse(raw: Option<&RawValue>) -> Value {
-    // A RawValue is JSON that was parsed once already; only its nesting can be refused, and then there is nothing to show.
+    // A RawValue is JSON that was parsed once already: what is refused now is unreadable.
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
         .unwrap_or(Value::Null)
 }

@@ -158,6 +158,13 @@ fn an_object_is_readable_if_all_its_parts_are() {
     for part in ["spec", "status", "extra"] {
         let object = with(&format!(r#""{part}": {{"a": {deep}}}"#));
         assert!(!object.is_readable() && object.to_value().is_null(), "{part}");
+        for inner in ["[1]", "no JSON"] {
+            let reserved = r#""$serde_json::private::RawValue""#;
+            let object = with(&format!(r#""{part}": {{"a": {{{reserved}: "{inner}"}}}}"#));
+            assert!(!object.is_readable(), "{part}");
+            assert_eq!(object.has_readable_spec(), part != "spec");
+            assert_eq!(object.has_readable_status(), part != "status");
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::reconciler::UsageReconciler;
 use crate::{
     composite::{Finder, live},
     object::{ApiType, Object},
-    shell::too_deep,
+    shell::cannot_read,
     watch::Unresolved,
 };
 
@@ -80,7 +80,7 @@ impl UsageReconciler {
             .iter()
             .find(|object| object.uid() == uid && !object.is_readable())
         {
-            return Resolution::Unknown(too_deep(object));
+            return Resolution::Unknown(cannot_read(object));
         }
         Resolution::Found(naming.reference(name, api.namespaced), Box::new(found.clone()))
     }

@@ -20,7 +20,7 @@ use crate::{
     event::{EventRecorder, EventType},
     object::{ApiType, Key, Object},
     reconcile::{Next, Reconcile, ReconcileRequest},
-    shell::{Retries, readable, too_deep},
+    shell::{Retries, cannot_read, readable},
     store::{Edge, Interest, LabelSelection, Store},
     watch::{WatchState, Watches},
     write::{Deletion, Propagation, Writer},
@@ -98,7 +98,7 @@ impl CompositionReconciler {
     async fn revise(&self, object: &Object) -> Result<Next, ApiError> {
         if !object.is_readable() {
             let reason = DefinitionEvent::UpdateRevision;
-            self.record(object, EventType::Warning, reason, &too_deep(object));
+            self.record(object, EventType::Warning, reason, &cannot_read(object));
             return Ok(Next::idle());
         }
         let composition = Composition::read(&object.to_value());

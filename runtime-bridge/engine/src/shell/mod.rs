@@ -8,4 +8,4 @@ mod unreadable;
 pub use detached::Detached;
 pub(crate) use memories::{Memories, MemoryGuard};
 pub(crate) use retries::Retries;
-pub(crate) use unreadable::{Said, readable, report_unreadable, report_unreadable_status, too_deep};
+pub(crate) use unreadable::{Said, cannot_read, readable, report_unreadable, report_unreadable_status};

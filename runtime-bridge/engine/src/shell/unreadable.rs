@@ -1,4 +1,4 @@
-//! Objects that are nested too deeply to be read. What such a one says is not known, so nothing is done about it but to say so: what is missing in a
+//! Objects that cannot be read as they are. What such a one says is not known, so nothing is done about it but to say so: what is missing in a
 //! reading would be taken out by the next write.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::{
     api_error::ApiError,
     composite::CompositeShared,
     event::{EventRecorder, EventType},
-    object::Object,
+    object::{Object, Unreadable},
     reconcile::Next,
     write::Writer,
 };
@@ -25,9 +25,10 @@ const SOURCE: &str = "crossbridge";
 const AGAIN: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Why nothing is done about an object.
-pub(crate) fn too_deep(object: &Object) -> String {
+pub(crate) fn cannot_read(object: &Object) -> String {
+    let why = object.unreadable().unwrap_or(Unreadable::TooDeep);
     format!(
-        "cannot read {} {:?}: it is nested more than 127 levels deep; make it shallower",
+        "cannot read {} {:?}: {why}",
         object.api.kind.kind(),
         object.name()
     )
@@ -38,7 +39,7 @@ pub(crate) fn readable(object: Arc<Object>) -> Result<Arc<Object>, ApiError> {
     if object.is_readable() {
         return Ok(object);
     }
-    Err(ApiError::Unusable(too_deep(&object)))
+    Err(ApiError::Unusable(cannot_read(&object)))
 }
 
 /// Which condition says so.
@@ -70,7 +71,7 @@ pub(crate) async fn report_unreadable(shared: &CompositeShared, object: &Arc<Obj
 
 /// None is written over one that cannot be read.
 pub(crate) fn report_unreadable_status(events: &EventRecorder, object: &Object) {
-    let message = too_deep(object);
+    let message = cannot_read(object);
     tracing::warn!(object = %object.key(), message);
     let reason = ConditionReason::ReconcileError.as_str();
     events.record_as(SOURCE, object, EventType::Warning, reason, &message);
@@ -91,7 +92,7 @@ async fn write(
         Said::Synced => ("Synced", ConditionReason::ReconcileError.into()),
         Said::Ready => ("Ready", UsageReason::Unreadable.into()),
     };
-    let (message, now) = (too_deep(object), shared.clock.now());
+    let (message, now) = (cannot_read(object), shared.clock.now());
     let Some(status) = with_condition(&before, type_, reason, &message, object.generation(), now) else {
         return Ok(());
     };

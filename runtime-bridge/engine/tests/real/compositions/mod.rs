@@ -25,7 +25,7 @@ mod schemas;
 mod stage;
 mod takeover;
 mod tenants;
-mod too_deep;
+mod unreadable;
 mod usages;
 mod vanishing_parents;
 
