@@ -169,7 +169,7 @@ pub enum Missing {
         /// Name of the composition.
         composition: String,
     },
-    /// Nothing is known about the pipeline yet: the revision is a new one.
+    /// Nothing is known about the pipeline yet: the revision is a new one, and which functions are installed is not known.
     #[error(
         "selected CompositionRevision {revision} does not have a valid function pipeline: pipeline status unknown"
     )]

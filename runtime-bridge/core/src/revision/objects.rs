@@ -161,7 +161,7 @@ fn validity(object: &Value) -> Validity {
     match condition {
         Some(condition) if condition["status"] == "True" => Validity::Valid,
         Some(condition) => match text(&condition["message"]) {
-            message if message.is_empty() => Validity::Unknown,
+            message if message.is_empty() => Validity::Invalid("pipeline status unknown".to_owned()),
             message => Validity::Invalid(message),
         },
         None => Validity::Unknown,

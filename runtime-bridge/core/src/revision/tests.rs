@@ -444,5 +444,8 @@ fn the_status_of_a_revision_says_whether_it_is_valid() {
         validity(condition("False", "why")),
         Validity::Invalid("why".into())
     );
-    assert_eq!(validity(condition("False", "")), Validity::Unknown);
+    assert_eq!(
+        validity(condition("False", "")),
+        Validity::Invalid("pipeline status unknown".into())
+    );
 }

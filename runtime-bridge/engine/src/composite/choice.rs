@@ -1,10 +1,10 @@
 //! What a composite resource is composed by.
 
 use bridge_core::{
-    composite::{Choice, ChoiceProblem, Chosen, Composite, Library, Preferences, choose},
+    composite::{Choice, ChoiceProblem, Chosen, Composite, Library, Missing, Preferences, choose},
     definition::Terms,
     reasons::CompositeEvent,
-    revision::Validity,
+    revision::ActiveFunction,
 };
 use serde_json::Value;
 
@@ -41,18 +41,22 @@ impl CompositeShared {
         }
         let (compositions, revisions) = (library.compositions(store), library.revisions(store));
         let preferences = Preferences::read(object, terms.machinery);
-        let is_unjudged = revisions
-            .iter()
-            .any(|revision| revision.validity == Validity::Unknown);
-        let functions = is_unjudged
-            .then(|| active_functions(store, &self.watches))
-            .flatten();
-        let stored = Library {
-            compositions: &compositions,
-            revisions: &revisions,
-            functions: functions.as_deref(),
+        let with = |functions: Option<&[ActiveFunction]>| {
+            let library = Library {
+                compositions: &compositions,
+                revisions: &revisions,
+                functions,
+            };
+            choose(terms, &preferences, library)
         };
-        match choose(terms, &preferences, stored) {
+        // They are read for a revision that is new, and for no other.
+        let choice = match with(None) {
+            Choice::Missing(Missing::PipelineStatus { .. }) => {
+                with(active_functions(store, &self.watches).as_deref())
+            }
+            choice => choice,
+        };
+        match choice {
             Choice::Chosen(chosen) => Ok(Chosen {
                 pipeline: library
                     .pipeline(store, &chosen.revision.name)

@@ -1,6 +1,6 @@
 //! What the bridge may not create.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use bridge_core::composite::Settings;
 use serde_json::{Value, json};
@@ -9,13 +9,13 @@ use super::stage::{Bridge, Stage, order, orders};
 use crate::harness::within;
 
 const USER: &str = "bridge";
+const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 
-/// All that compositions need, and these verbs on `ConfigMap`s.
-fn role(on_maps: &[&str]) -> Value {
+/// All that compositions need, of their own API these resources, and these verbs on `ConfigMap`s.
+fn role(own: &[&str], on_maps: &[&str]) -> Value {
     let all = ["*"];
     let groups = [
         "apiextensions.k8s.io",
-        "apiextensions.crossplane.io",
         "protection.crossplane.io",
         "shop.example.org",
         "apiregistration.k8s.io",
@@ -23,9 +23,25 @@ fn role(on_maps: &[&str]) -> Value {
     ];
     json!({"metadata": {"name": USER}, "rules": [
         {"apiGroups": groups, "resources": all, "verbs": all},
+        {"apiGroups": ["apiextensions.crossplane.io"], "resources": own, "verbs": all},
         {"apiGroups": [""], "resources": ["events", "secrets", "serviceaccounts"], "verbs": all},
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": on_maps},
     ]})
+}
+
+/// Credentials of a user with this role.
+async fn user(stage: &mut Stage, role: &Value) -> PathBuf {
+    let kubeconfig = stage.plane.user_kubeconfig(USER, None).unwrap();
+    stage.create(ROLES, role).await;
+    let binding = json!({
+        "metadata": {"name": USER},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": USER},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}],
+    });
+    stage
+        .create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", &binding)
+        .await;
+    kubeconfig
 }
 
 /// Waits until the API server knows it.
@@ -46,17 +62,7 @@ async fn may_create(stage: &Stage) {
 #[tokio::test]
 async fn a_kind_that_may_not_be_created_is_named_until_it_may() {
     let mut stage = Stage::new().await;
-    let kubeconfig = stage.plane.user_kubeconfig(USER, None).unwrap();
-    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
-    stage.create(roles, &role(&["get", "list", "watch"])).await;
-    let binding = json!({
-        "metadata": {"name": USER},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": USER},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}],
-    });
-    stage
-        .create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", &binding)
-        .await;
+    let kubeconfig = user(&mut stage, &role(&["*"], &["get", "list", "watch"])).await;
     let bridge = Bridge::start_as(kubeconfig, Settings::default()).await;
     stage.install().await;
     stage.define().await;
@@ -86,10 +92,10 @@ async fn a_kind_that_may_not_be_created_is_named_until_it_may() {
         .await;
     bridge.rests().await;
 
-    let granted = role(&["*"]);
+    let granted = role(&["*"], &["*"]);
     stage
         .admin
-        .patch(&format!("{roles}/{USER}"), &granted)
+        .patch(&format!("{ROLES}/{USER}"), &granted)
         .await
         .unwrap();
     may_create(&stage).await;
@@ -98,5 +104,32 @@ async fn a_kind_that_may_not_be_created_is_named_until_it_may() {
     stage.admin.patch(&path("a"), &edit).await.unwrap();
     stage.ready(&path("a")).await;
     assert_eq!(stage.values(&namespace).await, ["2"]);
+    bridge.end().await;
+}
+
+/// What its status would say is known.
+#[tokio::test]
+async fn a_revision_composes_though_its_status_may_not_be_written() {
+    let mut stage = Stage::new().await;
+    let own = [
+        "compositeresourcedefinitions",
+        "compositeresourcedefinitions/status",
+        "compositions",
+        "compositionrevisions",
+    ];
+    let kubeconfig = user(&mut stage, &role(&own, &["*"])).await;
+    let bridge = Bridge::start_as(kubeconfig, Settings::default()).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = stage.admin.namespace("one").await;
+    stage
+        .create(&orders(&namespace), &order("a", &json!({"first": "1"})))
+        .await;
+    stage.ready(&format!("{}/a", orders(&namespace))).await;
+    let revisions = "/apis/apiextensions.crossplane.io/v1/compositionrevisions";
+    let revisions = stage.admin.get(revisions).await.unwrap();
+    let revisions = revisions["items"].as_array().unwrap();
+    assert_eq!(revisions.len(), 1, "{revisions:#?}");
+    assert_eq!(revisions[0]["status"], Value::Null);
     bridge.end().await;
 }
