@@ -133,6 +133,49 @@ async fn a_claim_ends_with_all_it_made_whatever_the_cascade() {
     bridge.end().await;
 }
 
+/// With `orphan` the collector takes the owner off the nested one, which then lives on its own.
+#[tokio::test]
+async fn a_nested_composite_resource_goes_or_stays_as_the_cascade_says() {
+    let (stage, bridge) = begin().await;
+    stage.define().await;
+    for (cascade, stays) in [("background", false), ("foreground", false), ("orphan", true)] {
+        let namespace = stage.admin.namespace(cascade).await;
+        let collection = orders(&namespace);
+        let wanted = order("a", &json!({"first": "1", "nest": "user"}));
+        stage.create(&collection, &wanted).await;
+        let path = format!("{collection}/a");
+        stage.ready(&path).await;
+        let all = stage.admin.get(&collection).await.unwrap();
+        let nested = all["items"].as_array().unwrap().iter();
+        let nested: Vec<_> = nested.filter(|one| one["metadata"]["name"] != "a").collect();
+        let [nested] = nested[..] else { panic!("{all:#}") };
+        let nested = format!("{collection}/{}", nested["metadata"]["name"].as_str().unwrap());
+        let flag = format!("--cascade={cascade}");
+        kubectl(
+            &stage,
+            &["delete", "order", "a", "-n", &namespace, &flag, "--timeout=60s"],
+        )
+        .await;
+        stage.gone(&path).await;
+        bridge.rests().await;
+        let left = stage.admin.get(&nested).await;
+        assert_eq!(left.is_ok(), stays, "{cascade}: {left:?}");
+        if let Ok(left) = left {
+            let metadata = &left["metadata"];
+            assert_eq!(metadata["ownerReferences"], Value::Null, "{left:#}");
+            assert_eq!(metadata["deletionTimestamp"], Value::Null, "{left:#}");
+            // It is composed as before, and ends like any other.
+            let change = json!({"spec": {"values": {"second": "2"}}});
+            stage.admin.patch(&nested, &change).await.unwrap();
+            stage.values_become(&namespace, &["1", "2"]).await;
+            stage.admin.delete(&nested).await.unwrap();
+            stage.gone(&nested).await;
+            stage.values_become(&namespace, &["1"]).await;
+        }
+    }
+    bridge.end().await;
+}
+
 /// In each of three namespaces an order that composes another one, too.
 #[tokio::test]
 async fn a_definition_that_is_deleted_in_the_foreground_takes_nested_orders_along() {
