@@ -51,12 +51,21 @@ pub static CALLS: Row = Row::one("calls of the function, created to Ready", "per
 
 /// By the controller and the garbage collector, without events: of the claim, its XR and what that composes.
 pub static CLAIM_CREATE_WRITES: Row = Row::one("writes, created to Ready", "per claim", KNOWN);
-/// Those of the claim itself: it, and the creation of its XR.
-pub static CLAIM_OWN_WRITES: Row = Row::one(
-    "writes of the claim's own, created to Ready",
+/// Those of the claim itself: it, and the creation of its XR. One more is of those that are not Ready within a second, as in a burst.
+pub static CLAIM_OWN_WRITES: Row =
+    Row::one("writes of the claim's own, created to Ready", "per claim", KNOWN);
+/// The same of claims one after another.
+pub static CLAIM_OWN_PACED_WRITES: Row = Row::one(
+    "5 per s: writes of the claim's own, created to Ready",
     "per claim",
     &whole(Goal::AtMost(3.0)),
 );
+/// One after another.
+pub static CLAIM_PACED: Row = Row {
+    what: "5 per s: create to Ready",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::None),
+};
 /// The same from the deletion until all that it made is absent.
 pub static CLAIM_DELETE_WRITES: Row = Row::one("writes, deletion", "per claim", KNOWN);
 /// Created to Ready and deleted.

@@ -85,7 +85,7 @@ pub(crate) async fn measure(subject: &mut Subject, counts: Counts, report: &mut 
     notes.note(&rows::NO_OBJECT_CONTROLLER, controller * 1000.0);
     composites(subject, &lives, counts, &mut notes).await;
     let mut notes = report.of(subject.side, lives.claims, None);
-    claims(subject, &lives.claimed, counts.claims, &mut notes).await;
+    claims(subject, &lives.claimed, counts, &mut notes).await;
 }
 
 /// What is done once, the first time, is no part of anything: so many come and go before.
@@ -141,19 +141,32 @@ async fn composites(subject: &Subject, lives: &Lives, counts: Counts, notes: &mu
     );
 }
 
-async fn claims(subject: &Subject, claimed: &Composite, count: usize, notes: &mut Notes<'_>) {
+async fn claims(subject: &Subject, claimed: &Composite, counts: Counts, notes: &mut Notes<'_>) {
     let board = subject.board(claimed);
+    subject.until_no_parts().await;
+    let paced = names("paced", counts.paced);
+    let before = subject.usage_when_quiet().await;
+    let times = create_paced(&board, &paced, PACE, |name| claimed.manifest(name)).await;
+    let created = subject.usage_when_quiet().await;
+    notes.note_all(&rows::CLAIM_PACED, times);
+    notes.note(
+        &rows::CLAIM_OWN_PACED_WRITES,
+        per(writes_of_claims(&before, &created), counts.paced),
+    );
+    subject.until_old().await;
+    delete(&board, &paced).await;
+
+    let count = counts.claims;
     let life = live(subject, &board, claimed, count).await;
     notes.note_all(&rows::CLAIM_BURST, life.ready);
     notes.note(
         &rows::CLAIM_CREATE_WRITES,
         per(life.created.writes_since(&life.before), count) - 1.0,
     );
-    let own = life.created.requests_since(&life.before);
-    let own = own.iter().filter(|(request, _)| is_of_claim(request));
-    let own: u64 = own.map(|(_, count)| count).sum();
-    let own = f64::from(u32::try_from(own).unwrap_or(u32::MAX));
-    notes.note(&rows::CLAIM_OWN_WRITES, per(own, count) - 1.0);
+    notes.note(
+        &rows::CLAIM_OWN_WRITES,
+        per(writes_of_claims(&life.before, &life.created), count),
+    );
     notes.note(
         &rows::CLAIM_DELETE_WRITES,
         per(life.deleted.writes_since(&life.deleting), count) - 1.0,
@@ -164,6 +177,18 @@ async fn claims(subject: &Subject, claimed: &Composite, count: usize, notes: &mu
     if claimed.of == Composed::Managed {
         notes.note(&rows::CLAIM_DRAIN, f64_of(count) / life.drain.as_secs_f64());
     }
+}
+
+/// Those of the claims' controller; one request of each is the user's.
+fn writes_of_claims(before: &Usage, created: &Usage) -> f64 {
+    let came = created.requests_since(before);
+    let own: u64 = came
+        .iter()
+        .filter(|(request, _)| is_of_claim(request))
+        .map(|(_, count)| count)
+        .sum();
+    let users = came.get("POST purchases").copied().unwrap_or_default();
+    u32::try_from(own - users).map_or(f64::MAX, f64::from)
 }
 
 /// A write of a claim, or by its controller of its composite resource: ours creates that, the peer applies it.

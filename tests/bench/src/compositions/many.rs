@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     blocked::GIVEN_BACK_AFTER,
-    lives::{PACE, f64_of, warm_up},
+    lives::{FEW, PACE, f64_of, warm_up},
     manifests::BATCH,
     rest,
     subject::{Subject, Usage},
@@ -47,6 +47,7 @@ pub(crate) struct Many {
 
 pub(crate) async fn measure(subject: &mut Subject, many: Many, report: &mut Report) {
     let mut notes = report.of(subject.side, KIND, Some(many.objects));
+    warm_up(subject, &BATCH, FEW).await;
     let (board, all) = at_rest(subject, many, &mut notes).await;
     changes(subject, &all, &mut notes).await;
     // For 90 seconds after a start a reference stays, as a former leader may still create what it names.
@@ -61,20 +62,20 @@ pub(crate) async fn measure(subject: &mut Subject, many: Many, report: &mut Repo
 pub(crate) async fn measure_rest(subject: &Subject, many: Many, report: &mut Report) {
     let mut notes = report.of(subject.side, KIND_AT_REST, Some(many.objects));
     subject.until_settled().await;
-    at_rest(subject, many, &mut notes).await;
-}
-
-async fn at_rest(subject: &Subject, many: Many, notes: &mut Notes<'_>) -> (Board, Vec<String>) {
-    let board = subject.board(&BATCH);
     warm_up(subject, &BATCH, FIRST).await;
     tokio::time::sleep(GIVEN_BACK_AFTER).await;
     subject.usage_when_quiet().await;
     let before = subject.resident_kb();
+    at_rest(subject, many, &mut notes).await;
+    notes.note(&rows::MEMORY, per(subject.resident_kb() - before, many.objects));
+}
+
+async fn at_rest(subject: &Subject, many: Many, notes: &mut Notes<'_>) -> (Board, Vec<String>) {
+    let board = subject.board(&BATCH);
     let all = names("many", many.objects);
     create(&board, &all, |name| BATCH.manifest(name)).await;
     subject.usage_when_quiet().await;
     rest::without_ttl(subject, many.rest, notes).await;
-    notes.note(&rows::MEMORY, per(subject.resident_kb() - before, many.objects));
     (board, all)
 }
 

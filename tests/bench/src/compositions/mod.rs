@@ -52,7 +52,7 @@ pub(crate) struct CompositionsArgs {
     #[arg(long)]
     managed: Option<usize>,
     /// XRs of 1 object beside others in trouble, and one XR of 1,000; 0: both are left out. No more than are made while a call is waited for.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(..=250))]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(..=220))]
     trouble: Option<u16>,
     /// As many XRs of 10 objects, of which nothing but rest and memory is measured. May be given several times; 0: it is left out.
     #[arg(long)]
@@ -171,7 +171,7 @@ impl Plan {
                 rest: Duration::from_mins(1),
                 ttl_rest: Duration::from_mins(2),
             },
-            at_rest: vec![100, 5_000],
+            at_rest: vec![100, 1_000, 5_000],
             blocked: Blocked {
                 objects: 1_000,
                 span: Duration::from_mins(10),

@@ -41,7 +41,7 @@ pub(crate) async fn measure(subject: &Subject, count: usize, report: &mut Report
         hanging_calls(subject).await == PLACES
     })
     .await;
-    let beside_hanging = create_at_pace(&board, "beside-hanging", count).await;
+    let beside_hanging = paced(subject, &board, "beside-hanging", count).await;
     assert_eq!(hanging_calls(subject).await, PLACES, "it was given up meanwhile");
     remove(&board, "beside-hanging", count).await;
     request_deletion(&stuck, &all).await;
@@ -81,10 +81,6 @@ pub(crate) async fn measure(subject: &Subject, count: usize, report: &mut Report
 /// As soon as nothing else is under way: milliseconds of each until it was Ready.
 async fn paced(subject: &Subject, board: &Board, prefix: &str, count: usize) -> Vec<f64> {
     subject.usage_when_quiet().await;
-    create_at_pace(board, prefix, count).await
-}
-
-async fn create_at_pace(board: &Board, prefix: &str, count: usize) -> Vec<f64> {
     create_paced(board, &names(prefix, count), PACE, |name| SINGLE.manifest(name)).await
 }
 
