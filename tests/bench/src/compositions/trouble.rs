@@ -22,6 +22,7 @@ use crate::{
 
 /// XRs in trouble.
 const TROUBLED: usize = 50;
+
 /// `count`: XRs that are well. They are made within the minute in which a function that hangs is waited for.
 pub(crate) async fn measure(subject: &Subject, count: usize, report: &mut Report) {
     let mut notes = report.of(subject.side, "XRs of 1 object, beside trouble", Some(count));
