@@ -161,7 +161,7 @@ impl ClaimReconciler {
 fn changed(object: &Object, write: &ClaimWrite) -> Object {
     let mut object = object.clone();
     object.meta.finalizers = Some(write.finalizers.clone());
-    object.meta.annotations = Some(write.annotations.clone());
+    object.meta.annotations = Some(write.annotations.clone().into_iter().collect());
     object.set_spec(&write.spec);
     object
 }

@@ -29,10 +29,11 @@ const LONGEST: Duration = Duration::from_mins(10);
 impl CompositeReconciler {
     /// As the engine serves it.
     pub fn controller(self: &Arc<Self>, reason: &str) -> Controller {
+        let terms = self.terms();
         Controller {
             owner: None,
             api: Arc::clone(&self.api),
-            edges: dependencies::edges(self.terms().scope),
+            edges: dependencies::edges(terms.scope, terms.enforced_composition.as_deref()),
             reconciler: Arc::new(QueuedReconciler(Arc::clone(self))),
             reason: reason.to_owned(),
         }

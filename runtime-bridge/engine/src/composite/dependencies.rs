@@ -23,14 +23,17 @@ use crate::{
 
 const COMPOSITION_NAME: &str = "crossplane.io/composition-name";
 
-/// The edges of the composite resources of a kind.
-pub(super) fn edges(scope: Scope) -> Arc<[Edge]> {
+/// The edges of the composite resources of a kind, whose definition enforces this composition.
+pub(crate) fn edges(scope: Scope, enforced: Option<&str>) -> Arc<[Edge]> {
+    let enforced: Option<Arc<str>> = enforced.map(Into::into);
+    let of_references = enforced.clone();
     let references = move |object: &Object| {
         let xr = Composite::parse(object.to_value(), scope);
         let home = xr.namespace();
         let mut keys: Vec<Key> = xr.refs.iter().map(|one| keys_of(one, home)).collect();
         keys.extend(required(&xr).steps.selectors().flat_map(by_name));
-        keys.extend(composition(&xr).map(|name| Key::new(library::composition_kind(), None, name)));
+        let composition = composition(&xr, of_references.as_deref());
+        keys.extend(composition.map(|name| Key::new(library::composition_kind(), None, name)));
         keys
     };
     let selections = move |object: &Object| {
@@ -38,7 +41,7 @@ pub(super) fn edges(scope: Scope) -> Arc<[Edge]> {
         let required = required(&xr);
         let mut selections: Vec<LabelSelection> = required.steps.selectors().filter_map(by_labels).collect();
         selections.extend(whole_kinds(&required));
-        selections.extend(compositions(&xr));
+        selections.extend(compositions(composition(&xr, enforced.as_deref())));
         selections
     };
     let needs = move |object: &Object| {
@@ -121,8 +124,8 @@ fn all(kind: GroupKind) -> LabelSelection {
 }
 
 /// Revisions of its composition; of one that has none yet, all of them and all compositions.
-fn compositions(xr: &Composite) -> Vec<LabelSelection> {
-    match composition(xr) {
+fn compositions(composition: Option<&str>) -> Vec<LabelSelection> {
+    match composition {
         Some(name) => vec![LabelSelection {
             labels: BTreeMap::from([(COMPOSITION_NAME.to_owned(), name.to_owned())]),
             ..all(library::revision_kind())
@@ -131,9 +134,10 @@ fn compositions(xr: &Composite) -> Vec<LabelSelection> {
     }
 }
 
-/// The composition that it has.
-fn composition(xr: &Composite) -> Option<&str> {
-    xr.machinery()?.get("compositionRef")?.get("name")?.as_str()
+/// The composition that it has, or is to have whatever it names.
+fn composition<'a>(xr: &'a Composite, enforced: Option<&'a str>) -> Option<&'a str> {
+    let named = || xr.machinery()?.get("compositionRef")?.get("name")?.as_str();
+    enforced.or_else(named)
 }
 
 #[cfg(test)]

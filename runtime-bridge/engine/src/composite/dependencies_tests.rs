@@ -27,7 +27,7 @@ fn store(requires: &Value) -> (Arc<Store>, RegisteredEdges) {
     let store = Arc::new(Store::default());
     let composites = api("App", true);
     store.open(&composites.kind);
-    let registered = store.register_edges(&composites.kind, edges(Scope::Namespaced));
+    let registered = store.register_edges(&composites.kind, edges(Scope::Namespaced, None));
     let metadata = json!({
         "name": "app", "namespace": "team", "annotations": {names::REQUIRES: requires.to_string()},
     });
@@ -133,4 +133,40 @@ fn each_kind_that_is_required_is_needed() {
             .collect();
         assert_eq!(needed, ["Thing"]);
     }
+}
+
+/// Whatever it names.
+#[test]
+fn the_enforced_composition_counts_from_when_it_is_enforced() {
+    let (store, mut registered) = store(&json!([]));
+    for kind in [library::composition_kind(), library::revision_kind()] {
+        store.open(&kind);
+    }
+    let api = |kind: GroupKind| {
+        Arc::new(ApiType {
+            kind,
+            version: "v1".to_owned(),
+            plural: "x".to_owned(),
+            namespaced: false,
+        })
+    };
+    let wakes = |name: &str| {
+        let labels = json!({"name": name, "labels": {COMPOSITION_NAME: name}});
+        let composition = object(&api(library::composition_kind()), &labels, &Value::Null);
+        let revision = object(&api(library::revision_kind()), &labels, &Value::Null);
+        [composition, revision].map(|object| {
+            let change = Change {
+                key: object.key(),
+                old: None,
+                new: Some(object),
+                cause: Cause::Watched,
+            };
+            store.wakes(&change).keys().any(|key| key.name() == "app")
+        })
+    };
+    assert_eq!((wakes("apps"), wakes("enforced")), ([true; 2], [false; 2]));
+    registered.replace(edges(Scope::Namespaced, Some("enforced")));
+    assert_eq!((wakes("apps"), wakes("enforced")), ([false; 2], [true; 2]));
+    registered.replace(edges(Scope::Namespaced, None));
+    assert_eq!((wakes("apps"), wakes("enforced")), ([true; 2], [false; 2]));
 }

@@ -20,6 +20,7 @@ mod secret_users;
 mod shared;
 mod stored_outcome;
 
+pub(crate) use dependencies::edges;
 pub(crate) use find::{Finder, key_of};
 pub(crate) use live::live;
 pub(crate) use objects::{GuardedApply, failure};

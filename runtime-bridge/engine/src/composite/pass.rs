@@ -268,8 +268,8 @@ impl CompositeReconciler {
 fn changed(object: &Object, write: &CompositeWrite) -> Object {
     let mut object = object.clone();
     object.meta.finalizers = Some(write.finalizers.clone());
-    object.meta.labels = Some(write.labels.clone());
-    object.meta.annotations = Some(write.annotations.clone());
+    object.meta.labels = Some(write.labels.clone().into_iter().collect());
+    object.meta.annotations = Some(write.annotations.clone().into_iter().collect());
     object.set_spec(&write.spec);
     object
 }

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 use super::types::{DefinedType, DefinedTypes};
 use crate::{
-    composite::{CompositeReconciler, CompositeShared},
+    composite::{self, CompositeReconciler, CompositeShared},
     composition_metrics::{RunningController, WatchPurpose},
     engine::Engine,
     object::ApiType,
@@ -33,7 +33,7 @@ struct ServedType {
     definition: String,
     crd: String,
     reconciler: Arc<CompositeReconciler>,
-    _served: Served,
+    served: Served,
     _counted: RunningController,
 }
 
@@ -65,10 +65,16 @@ impl ServedTypes {
             return;
         };
         let mut served = self.served.lock();
-        match served.get(&terms.definition) {
+        match served.get_mut(&terms.definition) {
             Some(known) if known.goes_on(terms, crd) => {
-                if *known.reconciler.terms() == **terms {
+                let former = known.reconciler.terms();
+                if *former == **terms {
                     return;
+                }
+                let enforced = &terms.enforced_composition;
+                if former.enforced_composition != *enforced {
+                    let edges = composite::edges(terms.scope, enforced.as_deref());
+                    known.served.replace_edges(edges);
                 }
                 known.reconciler.set_terms(Arc::clone(terms));
                 self.publish(terms, crd);
@@ -97,7 +103,7 @@ impl ServedTypes {
                 &[WatchPurpose::CompositeResource, WatchPurpose::CompositionRevision],
             ),
             reconciler,
-            _served: handle,
+            served: handle,
         };
         served.insert(terms.definition.clone(), one);
         self.publish(terms, crd);

@@ -17,7 +17,7 @@ mod wakes;
 
 use super::*;
 use crate::{
-    object::{ApiType, Object},
+    object::{ApiType, Object, Texts},
     reconcile::{Next, ReconcileRequest},
     store::{Cause, Edge},
 };
@@ -328,7 +328,7 @@ async fn a_finalizer_of_a_referent_wakes_nothing() {
     assert!(harness.begun.try_recv().is_err());
     harness
         .dispatcher
-        .dependency_changed(&changed(|new| new.meta.labels = Some([].into())));
+        .dependency_changed(&changed(|new| new.meta.labels = Some(Texts::default())));
     assert_eq!(harness.next().await.0, "a");
 }
 

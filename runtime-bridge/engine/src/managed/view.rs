@@ -1,6 +1,6 @@
 //! A managed resource as the machine sees it.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_core::managed::{Managed, MetadataChange, Policies, Status, names};
 use serde_json::Value;
@@ -40,6 +40,8 @@ impl Views {
 /// Reads what the machine needs.
 pub(super) fn managed(object: &Object) -> Managed {
     let spec = object.spec_value();
+    let annotations = object.meta.annotations.iter().flatten();
+    let annotations = annotations.map(|(key, value)| (key.to_owned(), value.to_owned()));
     Managed {
         namespace: object.namespace().unwrap_or_default().to_owned(),
         name: object.name().to_owned(),
@@ -48,7 +50,7 @@ pub(super) fn managed(object: &Object) -> Managed {
         resource_version: object.resource_version().to_string(),
         deletion: object.meta.deletion_timestamp.as_ref().map(|time| time.0),
         finalizers: object.meta.finalizers.clone().unwrap_or_default(),
-        annotations: object.meta.annotations.clone().unwrap_or_default().into(),
+        annotations: annotations.collect::<BTreeMap<_, _>>().into(),
         policies: if object.has_readable_spec() && object.has_readable_status() {
             Policies::of(&spec)
         } else {
@@ -81,9 +83,9 @@ pub(super) fn changed(object: &Object, change: &MetadataChange) -> Object {
     let annotations = object.meta.annotations.get_or_insert_default();
     for (key, value) in &change.annotations {
         match value {
-            Some(value) => annotations.insert(key.clone(), value.clone()),
+            Some(value) => annotations.insert(key, value),
             None => annotations.remove(key),
-        };
+        }
     }
     object
 }

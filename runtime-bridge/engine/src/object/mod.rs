@@ -4,6 +4,7 @@ mod api_type;
 mod key;
 mod metadata;
 mod parts;
+mod texts;
 mod unreadable;
 
 use std::{
@@ -11,7 +12,7 @@ use std::{
     sync::{Arc, OnceLock, Weak},
 };
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use parking_lot::Mutex;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, value::RawValue};
@@ -20,6 +21,8 @@ pub(crate) use self::unreadable::{Unreadable, unreadable};
 pub use self::{
     api_type::{ApiType, BadName},
     key::Key,
+    metadata::Metadata,
+    texts::Texts,
 };
 use self::{parts::Parts, unreadable::has_reserved_key};
 
@@ -32,8 +35,8 @@ pub struct Object {
     pub api: Arc<ApiType>,
     /// Shared by all copies: whatever is known of the object is kept by it.
     key: Key,
-    /// `metadata`, always without `managedFields`.
-    pub meta: ObjectMeta,
+    /// `metadata`, without `managedFields`.
+    pub meta: Metadata,
     spec: Option<Arc<RawValue>>,
     /// Shared by all copies with this `spec`.
     of_spec: Arc<OfSpec>,
@@ -63,7 +66,7 @@ pub enum DecodeError {
 
 impl Object {
     /// A new one, to be created.
-    pub fn new(api: Arc<ApiType>, meta: ObjectMeta) -> Self {
+    pub fn new(api: Arc<ApiType>, meta: Metadata) -> Self {
         Self {
             key: key_of(&api, &meta),
             api,
@@ -136,12 +139,12 @@ impl Object {
 
     /// Value of an annotation.
     pub fn annotation(&self, key: &str) -> Option<&str> {
-        self.meta.annotations.as_ref()?.get(key).map(String::as_str)
+        self.meta.annotations.as_ref()?.get(key)
     }
 
     /// Value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
-        self.meta.labels.as_ref()?.get(key).map(String::as_str)
+        self.meta.labels.as_ref()?.get(key)
     }
 
     /// Whether it carries this finalizer.
@@ -261,7 +264,7 @@ impl Object {
     #[must_use]
     pub fn identity(&self) -> Self {
         let meta = &self.meta;
-        let meta = ObjectMeta {
+        let meta = Metadata {
             name: meta.name.clone(),
             namespace: meta.namespace.clone(),
             uid: meta.uid.clone(),
@@ -270,7 +273,7 @@ impl Object {
             finalizers: meta.finalizers.clone(),
             owner_references: meta.owner_references.clone(),
             labels: meta.labels.clone(),
-            ..ObjectMeta::default()
+            ..Metadata::default()
         };
         Self::new(Arc::clone(&self.api), meta)
     }
@@ -286,7 +289,7 @@ impl Object {
 
     /// Whether everything is the same but `status`, `resourceVersion` and managed fields.
     pub fn same_but_status(&self, other: &Self) -> bool {
-        let bare = |meta: &ObjectMeta| ObjectMeta {
+        let bare = |meta: &Metadata| Metadata {
             resource_version: None,
             ..meta.clone()
         };
@@ -334,7 +337,7 @@ impl Serialize for Object {
     }
 }
 
-fn key_of(api: &ApiType, meta: &ObjectMeta) -> Key {
+fn key_of(api: &ApiType, meta: &Metadata) -> Key {
     let name = meta.name.as_deref().unwrap_or_default();
     Key::new(api.kind.clone(), meta.namespace.as_deref(), name)
 }

@@ -1,6 +1,5 @@
 use std::{fmt, sync::Arc};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, MapAccess, Visitor},
@@ -12,7 +11,7 @@ use super::metadata::Metadata;
 /// The top-level fields of an object. Not derived, as `flatten` would parse what is to stay raw.
 #[derive(Default)]
 pub(super) struct Parts {
-    pub(super) metadata: Option<ObjectMeta>,
+    pub(super) metadata: Option<Metadata>,
     pub(super) spec: Option<Arc<RawValue>>,
     pub(super) status: Option<Arc<RawValue>>,
     pub(super) rest: Vec<(String, Arc<RawValue>)>,
@@ -39,8 +38,8 @@ impl<'de> Visitor<'de> for PartsVisitor {
             match field.as_str() {
                 "apiVersion" | "kind" => drop(map.next_value::<String>()?),
                 "metadata" => {
-                    let Metadata(meta) = map.next_value()?;
-                    if parts.metadata.replace(meta).is_some() {
+                    let meta: Metadata = map.next_value()?;
+                    if parts.metadata.replace(meta.shrunk()).is_some() {
                         return Err(A::Error::duplicate_field("metadata"));
                     }
                 }
@@ -51,6 +50,7 @@ impl<'de> Visitor<'de> for PartsVisitor {
                     .push((field, Arc::from(map.next_value::<Box<RawValue>>()?))),
             }
         }
+        parts.rest.shrink_to_fit();
         Ok(parts)
     }
 }

@@ -1,4 +1,5 @@
 use bridge_core::kind::ResourceType;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use super::*;
@@ -35,6 +36,60 @@ fn nothing_but_managed_fields_is_lost_on_the_way() {
         serde_json::to_value(object.without_status()).unwrap(),
         without_status
     );
+}
+
+/// A field that Kubernetes' own type has, and ours had not, would be lost with the next write.
+#[test]
+fn metadata_has_each_field_of_kubernetes() {
+    let mut all = whole();
+    all["metadata"] = json!({
+        "annotations": {"b": "2", "a": "1", "c": ""},
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "deletionGracePeriodSeconds": 30,
+        "deletionTimestamp": "2026-01-02T00:00:00Z",
+        "finalizers": ["first", "second"],
+        "generateName": "a-",
+        "generation": 3,
+        "labels": {"y": "1", "x": "2"},
+        "managedFields": [{"manager": "kubectl"}],
+        "name": "a",
+        "namespace": "ns",
+        "ownerReferences": [{
+            "apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p", "controller": true, "blockOwnerDeletion": false,
+        }],
+        "resourceVersion": "12",
+        "selfLink": "/a",
+        "uid": "u",
+    });
+    let kubernetes: ObjectMeta = serde_json::from_value(all["metadata"].clone()).unwrap();
+    let ObjectMeta {
+        annotations: Some(_),
+        creation_timestamp: Some(_),
+        deletion_grace_period_seconds: Some(_),
+        deletion_timestamp: Some(_),
+        finalizers: Some(_),
+        generate_name: Some(_),
+        generation: Some(_),
+        labels: Some(_),
+        managed_fields: Some(_),
+        name: Some(_),
+        namespace: Some(_),
+        owner_references: Some(_),
+        resource_version: Some(_),
+        self_link: Some(_),
+        uid: Some(_),
+    } = kubernetes
+    else {
+        panic!("not every field: {kubernetes:?}");
+    };
+    let object = Object::decode(&api(), &all.to_string()).unwrap();
+    all["metadata"].as_object_mut().unwrap().remove("managedFields");
+    assert_eq!(object.to_value(), all);
+    assert_eq!(
+        (object.label("x"), object.annotation("b")),
+        (Some("2"), Some("2"))
+    );
+    assert_eq!((object.label("z"), object.annotation("c")), (None, Some("")));
 }
 
 #[test]
@@ -184,7 +239,7 @@ fn managed_fields_are_skipped_at_any_depth() {
         ] {
             let object =
                 Object::decode(&api(), &format!(r#"{{"metadata": {metadata}, "spec": {{}}}}"#)).unwrap();
-            assert_eq!(object.meta.managed_fields, None);
+            assert!(!object.to_value().to_string().contains("fieldsV1"));
             assert_eq!((object.name(), object.label("managedFields")), ("a", Some("x")));
             assert!(object.is_readable());
         }

@@ -110,7 +110,7 @@ fn changed(object: &Object, write: &UsageWrite) -> Result<Object, ApiError> {
     let owners = serde_json::to_value(&write.owners).and_then(serde_json::from_value);
     object.meta.owner_references = Some(owners.map_err(|error| ApiError::Unusable(error.to_string()))?);
     object.meta.finalizers = Some(write.finalizers.clone());
-    object.meta.annotations = Some(write.annotations.clone());
+    object.meta.annotations = Some(write.annotations.clone().into_iter().collect());
     object.set_spec(&write.spec);
     Ok(object)
 }

@@ -5,7 +5,7 @@ use bridge_core::watch_plan::GroupKind;
 use crate::{
     dispatch::{Dispatcher, Registration},
     reconcile::Reconcile,
-    store::RegisteredEdges,
+    store::{Edge, RegisteredEdges},
     watch::Subscription,
 };
 
@@ -21,7 +21,7 @@ pub struct Served {
     reconciler: Arc<dyn Reconcile>,
     // After the reconciler has stopped: nothing is heard, and nothing that it depends on is found, any more.
     _subscription: Subscription,
-    _edges: RegisteredEdges,
+    edges: RegisteredEdges,
 }
 
 impl Served {
@@ -40,8 +40,13 @@ impl Served {
             registration,
             reconciler,
             _subscription: subscribe(),
-            _edges: edges,
+            edges,
         }
+    }
+
+    /// What the objects depend on is found by these from now on.
+    pub(crate) fn replace_edges(&mut self, edges: Arc<[Edge]>) {
+        self.edges.replace(edges);
     }
 }
 

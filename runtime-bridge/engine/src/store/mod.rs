@@ -63,6 +63,14 @@ pub struct RegisteredEdges {
     id: u64,
 }
 
+impl RegisteredEdges {
+    /// These count instead, and no change in between is missed.
+    pub fn replace(&mut self, edges: Arc<[Edge]>) {
+        let store = Arc::clone(&self.store);
+        *self = store.register_edges(&self.kind, edges);
+    }
+}
+
 impl Drop for RegisteredEdges {
     fn drop(&mut self) {
         let id = self.id;

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 
 use super::*;
-use crate::object::ApiType;
+use crate::object::{ApiType, Texts};
 
 fn kind() -> GroupKind {
     GroupKind::new("example", "Bucket")
@@ -41,7 +41,7 @@ fn object(name: &str, uid: &str, version: u64) -> Object {
 
 fn labelled(name: &str, version: u64, label: &str) -> Object {
     let mut object = object(name, name, version);
-    object.meta.labels = Some([("team".to_owned(), label.to_owned())].into());
+    object.meta.labels = Some(Texts::from_iter([("team", label)]));
     object
 }
 
@@ -245,7 +245,7 @@ fn indexes_follow_changes_and_deletions() {
     });
     let named = |version, external: &str, label: &str| {
         let mut object = labelled("a", version, label);
-        object.meta.annotations = Some([(EXTERNAL_NAME.to_owned(), external.to_owned())].into());
+        object.meta.annotations = Some(Texts::from_iter([(EXTERNAL_NAME, external)]));
         object
     };
     store.observe(named(1, "first", "red"));

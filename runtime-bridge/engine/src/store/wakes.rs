@@ -123,7 +123,7 @@ impl Objects {
             return BTreeSet::new();
         }
         let labels = sides.iter().flat_map(|side| side.meta.labels.iter().flatten());
-        let labels = labels.map(|(name, value)| Some((name.clone(), value.clone())));
+        let labels = labels.map(|(name, value)| Some((name.to_owned(), value.to_owned())));
         std::iter::once(None)
             .chain(labels)
             .flat_map(|label| self.dependencies.selectors.get(&(kind.clone(), label)))

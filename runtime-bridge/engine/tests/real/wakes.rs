@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use bridge_core::queue::Priority;
 use bridge_engine::{
-    object::Object,
+    object::{Metadata, Object},
     store::{Edge, Interest, LabelSelection},
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use crate::harness::{RealHarness, until};
@@ -15,7 +14,7 @@ use crate::harness::{RealHarness, until};
 fn annotated(object: &Object, value: &str) -> Object {
     let mut object = object.clone();
     let annotations = object.meta.annotations.get_or_insert_default();
-    annotations.insert("x".to_owned(), value.to_owned());
+    annotations.insert("x", value);
     object
 }
 
@@ -44,10 +43,10 @@ async fn a_write_of_its_own_reconcile_is_stored_without_a_wake() {
 async fn what_another_reconcile_creates_and_changes_has_its_turn() {
     let mut stage = RealHarness::live().await;
     let writer = stage.engine.writer.for_reconcile(&stage.key("composite"));
-    let meta = ObjectMeta {
+    let meta = Metadata {
         name: Some("a".to_owned()),
         namespace: Some(stage.namespace.clone()),
-        ..ObjectMeta::default()
+        ..Metadata::default()
     };
     let mut desired = Object::new(Arc::clone(&stage.kind.api), meta);
     desired.set_spec(&json!({"size": 1}));

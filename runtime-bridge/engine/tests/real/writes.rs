@@ -15,11 +15,7 @@ use crate::{
 
 fn with_annotation(object: &Object, value: &str) -> Object {
     let mut object = object.clone();
-    object
-        .meta
-        .annotations
-        .get_or_insert_default()
-        .insert("x".to_owned(), value.to_owned());
+    object.meta.annotations.get_or_insert_default().insert("x", value);
     object
 }
 

@@ -169,8 +169,9 @@ pub(super) const OBJECT: Target = Target {
         let status = Status::read(object.status_value());
         same("the status", &status, &Status::read(status.write()))?;
         // Whatever annotations hold, they are shown by their names alone or read by those who know them.
-        let annotations: BTreeMap<String, String> = object.meta.annotations.clone().unwrap_or_default();
-        let count = Annotations::from(annotations).len();
+        let annotations = object.meta.annotations.iter().flatten();
+        let annotations = annotations.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let count = Annotations::from(annotations.collect::<BTreeMap<_, _>>()).len();
         Ok(format!(
             "{policies:?} {} {} {}",
             object.has_readable_spec(),

@@ -1,16 +1,11 @@
 //! Without a composition there is nothing to compose.
 
-use jiff::SignedDuration;
-
 use super::super::{
     context::Context,
     outcome::{Flow, NEXT, rest, write_status},
     status::{ConditionReport, Report},
 };
 use crate::{managed::Event, reasons::ConditionReason};
-
-/// Until it is looked for again.
-const AGAIN: SignedDuration = SignedDuration::from_mins(1);
 
 pub(in super::super) fn report_missing(of: &Context) -> Flow {
     let problem = match &of.snapshot.choice {
@@ -34,8 +29,8 @@ pub(in super::super) fn report_missing(of: &Context) -> Flow {
         ..Report::default()
     };
     match write_status(of, &report, vec![Event::warning(event, &message)]) {
-        // What it waits for wakes it, save what the definition names and its own fields do not.
-        NEXT => rest(Some(of.snapshot.now + AGAIN)),
+        // What it waits for wakes it.
+        NEXT => rest(None),
         written => written,
     }
 }
