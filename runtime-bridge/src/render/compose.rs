@@ -245,7 +245,7 @@ fn identity(xr: &Composite) -> CompositeIdentity {
 
 fn name_of(object: &LiveObject) -> ((String, GroupKind), ObservedName) {
     let group = reference_of(object, None).id(None).group_kind();
-    let text = |pointer: &str| text(&object.object, pointer).to_owned();
+    let text = |pointer: &str| text(object.object(), pointer).to_owned();
     let filled = |pointer: &str| Some(text(pointer)).filter(|text| !text.is_empty());
     let name = ObservedName {
         namespace: filled("/metadata/namespace"),

@@ -71,7 +71,7 @@ impl Course {
             if !xr.refs.iter().any(|one| one.names(&id, home.as_deref())) {
                 strays.push(reference);
             }
-            seen.insert(id, ObjectState::Exists(Box::new(observed.clone())));
+            seen.insert(id, ObjectState::Exists(Arc::new(observed.clone())));
         }
         let mut memory = CompositeMemory::default();
         CompositeMachine::begin_reconcile(&mut memory, 1);
@@ -203,7 +203,7 @@ impl Course {
             Action::Release(all) => {
                 for release in all {
                     if let Some(ObjectState::Exists(live)) = self.snapshot.seen.get_mut(&release.id) {
-                        live.object["metadata"]["ownerReferences"] = json!([]);
+                        Arc::make_mut(live).object_mut()["metadata"]["ownerReferences"] = json!([]);
                     }
                 }
                 Performed::Released(all.iter().map(|_| Ok(())).collect())
@@ -243,8 +243,8 @@ impl Course {
         let new = format!("composed-{}", resource.resource_name);
         object["metadata"]["uid"] = uid.unwrap_or(&new).into();
         object["metadata"]["resourceVersion"] = "1".into();
-        let live = LiveObject { object };
-        let state = ObjectState::Exists(Box::new(live.clone()));
+        let live = LiveObject::new(object);
+        let state = ObjectState::Exists(Arc::new(live.clone()));
         self.snapshot.seen.insert(resource.id.clone(), state);
         live
     }
@@ -252,7 +252,7 @@ impl Course {
 
 /// As it stands in the composite resource.
 pub(super) fn reference_of(object: &LiveObject, home: Option<&str>) -> ResourceRef {
-    let text = |pointer: &str| text(&object.object, pointer).to_owned();
+    let text = |pointer: &str| text(object.object(), pointer).to_owned();
     let namespace = Some(text("/metadata/namespace"));
     ResourceRef {
         api_version: text("/apiVersion"),

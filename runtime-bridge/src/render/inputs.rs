@@ -258,7 +258,7 @@ fn observed(composite: &Value, objects: Vec<Value>) -> Result<Vec<ObservedResour
         if metadata["resourceVersion"].is_null() {
             metadata["resourceVersion"] = "1".into();
         }
-        let live = LiveObject { object };
+        let live = LiveObject::new(object);
         let name = live.name();
         if live.ownership(text(composite, "/metadata/uid")) == Ownership::Foreign {
             invalid.push(format!(

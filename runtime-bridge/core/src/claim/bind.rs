@@ -38,7 +38,7 @@ pub(super) fn body(of: &Facts) -> CompositeBody {
 pub(super) fn is_in_step(of: &Facts, body: &CompositeBody) -> bool {
     let Some(xr) = of.ours() else { return false };
     let as_wanted = xr.mark().is_some_and(|mark| mark.digest == body.digest());
-    let differences = differences(body.content(), &xr.object);
+    let differences = differences(body.content(), xr.object());
     let is_known = |(uid, known): &(String, Vec<Difference>)| uid == xr.uid() && *known == differences;
     as_wanted && (differences.is_empty() || of.memory.altered.as_ref().is_some_and(is_known))
 }
@@ -225,7 +225,7 @@ mod tests {
         let mut of = snapshot();
         of.claim.object["metadata"]["annotations"] = json!({"crossplane.io/external-name": "mine"});
         let mut xr = sample::xr();
-        xr.object["metadata"]["annotations"]["crossplane.io/external-name"] = json!("its");
+        xr.object_mut()["metadata"]["annotations"]["crossplane.io/external-name"] = json!("its");
         of.xr = exists(xr);
         assert_eq!(
             content(&of)["metadata"]["annotations"]["crossplane.io/external-name"],

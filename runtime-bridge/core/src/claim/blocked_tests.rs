@@ -14,7 +14,7 @@ use crate::{
 
 fn labelled(xr: &mut LiveObject) {
     ready(xr);
-    xr.object["metadata"]["labels"][IN_USE] = json!("true");
+    xr.object_mut()["metadata"]["labels"][IN_USE] = json!("true");
 }
 
 /// What has been remembered once this has stood for so long.
@@ -134,7 +134,7 @@ fn what_held_a_claim_up_is_over_once_its_composite_resource_goes() {
     );
     let mut goes = of.clone();
     goes.xr = deleting(
-        bound(|it| it.object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:59:59Z")),
+        bound(|it| it.object_mut()["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:59:59Z")),
         true,
     )
     .xr;

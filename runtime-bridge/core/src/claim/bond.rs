@@ -25,7 +25,7 @@ impl Bond {
         if xr.controller().is_some() {
             return Self::None;
         }
-        let reference = &xr.object["spec"]["claimRef"];
+        let reference = &xr.object()["spec"]["claimRef"];
         if reference.is_null() {
             return Self::None;
         }
@@ -68,7 +68,7 @@ mod tests {
     fn a_bond_is_of_kind_namespace_name_and_uid() {
         let with = |pointer: &str, value: Value| {
             let mut xr = xr();
-            *xr.object.pointer_mut(pointer).unwrap() = value;
+            *xr.object_mut().pointer_mut(pointer).unwrap() = value;
             Bond::of(&claim(), &xr)
         };
         assert_eq!(Bond::of(&claim(), &xr()), Bond::Ours);
@@ -98,7 +98,7 @@ mod tests {
         let composed =
             json!([{"apiVersion": "v1", "kind": "Parent", "name": "p", "uid": "p", "controller": true}]);
         let mut nested = xr();
-        nested.object["metadata"]["ownerReferences"] = composed;
+        nested.object_mut()["metadata"]["ownerReferences"] = composed;
         assert_eq!(Bond::of(&claim(), &nested), Bond::None);
         // Crossplane notes no uid.
         assert_eq!(with(annotations, json!({})), Bond::Ours);

@@ -68,6 +68,8 @@ fn derived(claim: &Claim, attempt: u8) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::json;
 
     use super::*;
@@ -118,13 +120,13 @@ mod tests {
     fn what_a_claim_bound_is_found_whatever_it_names() {
         let named = |name: &str| {
             let mut one = xr();
-            one.object["metadata"]["name"] = json!(name);
+            one.object_mut()["metadata"]["name"] = json!(name);
             one
         };
         let (mut other, mut former, mut adopted) = (named("a"), named("b"), named("c"));
-        other.object["spec"]["claimRef"]["name"] = json!("other");
-        former.object["metadata"]["annotations"] = json!({names::CLAIM_UID: "former"});
-        adopted.object["metadata"]["annotations"] = json!({});
+        other.object_mut()["spec"]["claimRef"]["name"] = json!("other");
+        former.object_mut()["metadata"]["annotations"] = json!({names::CLAIM_UID: "former"});
+        adopted.object_mut()["metadata"]["annotations"] = json!({});
         let strangers = [other, former, adopted];
         assert_eq!(bound_elsewhere(&claim(), &strangers), None);
         let (second, first) = (named("e"), named("d"));
@@ -136,10 +138,10 @@ mod tests {
     fn what_another_claim_has_is_taken() {
         let (mine, name) = (claim(), "shop-8x5fk");
         let mut other = xr();
-        other.object["spec"]["claimRef"]["name"] = json!("other");
+        other.object_mut()["spec"]["claimRef"]["name"] = json!("other");
         let mut unbound = xr();
-        unbound.object["spec"] = json!({});
-        let state = |xr| ObjectState::Exists(Box::new(xr));
+        unbound.object_mut()["spec"] = json!({});
+        let state = |xr| ObjectState::Exists(Arc::new(xr));
         assert!(!is_taken(&mine, name, &state(xr())));
         assert!(is_taken(&mine, name, &state(other)));
         assert!(is_taken(&mine, name, &state(unbound.clone())));

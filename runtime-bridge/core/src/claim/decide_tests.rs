@@ -78,16 +78,16 @@ pub(super) fn bound(edit: impl FnOnce(&mut LiveObject)) -> Snapshot {
         digest: body.digest(),
     };
     let mut it = xr();
-    it.object["spec"]["size"] = json!(3);
-    it.object["metadata"]["labels"] = body.content()["metadata"]["labels"].clone();
-    it.object["metadata"]["annotations"][APPLIED] = mark.to_string().into();
+    it.object_mut()["spec"]["size"] = json!(3);
+    it.object_mut()["metadata"]["labels"] = body.content()["metadata"]["labels"].clone();
+    it.object_mut()["metadata"]["annotations"][APPLIED] = mark.to_string().into();
     edit(&mut it);
     of.xr = exists(it);
     of
 }
 
 pub(super) fn ready(it: &mut LiveObject) {
-    it.object["status"] = json!({"conditions": [
+    it.object_mut()["status"] = json!({"conditions": [
         {"type": "Synced", "status": "True", "reason": "ReconcileSuccess"},
         {"type": "Ready", "status": "True", "reason": "Available"},
     ]});
@@ -191,17 +191,17 @@ fn a_composite_resource_is_applied_where_it_differs() {
     assert_eq!(decided(&bound(ready), &memory), AVAILABLE);
     let apply = "apply composite resource shop-8x5fk";
     for differs in [
-        |it: &mut LiveObject| it.object["spec"]["size"] = json!(4),
+        |it: &mut LiveObject| it.object_mut()["spec"]["size"] = json!(4),
         |it: &mut LiveObject| {
             drop(
-                it.object["metadata"]["annotations"]
+                it.object_mut()["metadata"]["annotations"]
                     .as_object_mut()
                     .unwrap()
                     .remove(APPLIED),
             );
         },
-        |it: &mut LiveObject| it.object["spec"]["claimRef"] = Value::Null,
-        |it: &mut LiveObject| it.object["metadata"]["annotations"][names::CLAIM_UID] = json!("former"),
+        |it: &mut LiveObject| it.object_mut()["spec"]["claimRef"] = Value::Null,
+        |it: &mut LiveObject| it.object_mut()["metadata"]["annotations"][names::CLAIM_UID] = json!("former"),
     ] {
         assert_eq!(decided(&bound(differs), &memory), apply);
         assert_eq!(
@@ -210,12 +210,12 @@ fn a_composite_resource_is_applied_where_it_differs() {
         );
     }
     // What the API server makes of a field is not fought.
-    let of = bound(|it| it.object["spec"]["size"] = json!(4));
+    let of = bound(|it| it.object_mut()["spec"]["size"] = json!(4));
     let body = body(&Facts::new(&of, &memory));
     let ObjectState::Exists(it) = &of.xr else {
         unreachable!()
     };
-    let altered = crate::composite::differences(body.content(), &it.object);
+    let altered = crate::composite::differences(body.content(), it.object());
     let memory = ClaimMemory {
         altered: Some(("uid-xr".to_owned(), altered)),
         ..memory
@@ -226,15 +226,15 @@ fn a_composite_resource_is_applied_where_it_differs() {
 #[test]
 fn what_is_anothers_is_refused() {
     let memory = verified();
-    let others = bound(|it| it.object["spec"]["claimRef"]["name"] = json!("other"));
+    let others = bound(|it| it.object_mut()["spec"]["claimRef"]["name"] = json!("other"));
     assert_eq!(
         decided(&others, &memory),
         "status Synced=False/ReconcileError: refusing to operate on composite resource \"shop-8x5fk\" that is not bound to this \
          claim: bound to claim \"other\"; Ready=False/Waiting: Claim is waiting for composite resource to become Ready"
     );
     let composed = bound(|it| {
-        it.object["spec"]["claimRef"] = Value::Null;
-        it.object["metadata"]["ownerReferences"] =
+        it.object_mut()["spec"]["claimRef"] = Value::Null;
+        it.object_mut()["metadata"]["ownerReferences"] =
             json!([{"kind": "Parent", "name": "p", "uid": "u", "controller": true}]);
     });
     assert_eq!(
@@ -276,7 +276,7 @@ fn progress_is_told_when_it_lasts() {
     // An error and readiness are told at once.
     assert_eq!(decided(&bound(ready), &memory), AVAILABLE);
     let failing = bound(|it| {
-        it.object["status"] =
+        it.object_mut()["status"] =
             json!({"conditions": [{"type": "Synced", "status": "False", "message": "as it is"}]});
     });
     assert_eq!(
@@ -289,7 +289,7 @@ fn progress_is_told_when_it_lasts() {
 fn a_connection_secret_is_copied_before_the_claim_is_ready() {
     let mut of = bound(|it| {
         ready(it);
-        it.object["spec"]["writeConnectionSecretToRef"] = json!({"namespace": "system", "name": "its"});
+        it.object_mut()["spec"]["writeConnectionSecretToRef"] = json!({"namespace": "system", "name": "its"});
     });
     let mut memory = verified();
     assert_eq!(decided(&of, &memory), AVAILABLE);
@@ -369,7 +369,7 @@ fn where_parents_vanish_a_claim_goes_with_its_composite_resource_unless_it_asks_
             bound(|it| {
                 ready(it);
                 if is_sent {
-                    it.object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:59:30Z");
+                    it.object_mut()["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:59:30Z");
                 }
             }),
             true,
@@ -403,8 +403,8 @@ fn where_parents_vanish_a_claim_goes_with_its_composite_resource_unless_it_asks_
 fn what_holds_up_a_deletion_shows_on_the_claim_too() {
     let mut of = deleting(
         bound(|it| {
-            it.object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:59:30Z");
-            it.object["status"] = json!({"conditions": [
+            it.object_mut()["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:59:30Z");
+            it.object_mut()["status"] = json!({"conditions": [
                 {"type": "Ready", "status": "False", "reason": "Deleting", "message": "1 of 2 composed resources remain: x"},
                 {"type": "DeletionBlocked", "status": "True", "reason": "Finalizers", "message": "x"},
                 {"type": "Other", "status": "True", "reason": "Other", "message": ""},
@@ -428,7 +428,7 @@ fn what_holds_up_a_deletion_shows_on_the_claim_too() {
 #[test]
 fn a_claim_goes_when_its_composite_resource_is_gone_for_good() {
     let held = deleting(
-        bound(|it| it.object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:59:30Z")),
+        bound(|it| it.object_mut()["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:59:30Z")),
         true,
     );
     assert_eq!(decided(&held, &verified()), "rest");
@@ -488,9 +488,11 @@ fn a_claim_goes_when_its_composite_resource_is_gone_for_good() {
 #[test]
 fn a_claim_leaves_what_is_not_its_own() {
     for foreign in [
-        |it: &mut LiveObject| it.object["spec"]["claimRef"]["name"] = json!("other"),
-        |it: &mut LiveObject| it.object["spec"]["claimRef"] = Value::Null,
-        |it: &mut LiveObject| it.object["metadata"]["annotations"][names::CLAIM_UID] = json!("successor"),
+        |it: &mut LiveObject| it.object_mut()["spec"]["claimRef"]["name"] = json!("other"),
+        |it: &mut LiveObject| it.object_mut()["spec"]["claimRef"] = Value::Null,
+        |it: &mut LiveObject| {
+            it.object_mut()["metadata"]["annotations"][names::CLAIM_UID] = json!("successor");
+        },
     ] {
         let mut of = deleting(bound(foreign), true);
         // It was bound once.

@@ -60,7 +60,7 @@ impl<'a> Facts<'a> {
     pub fn policy(&self) -> Option<UpdatePolicy> {
         const FIELD: &str = "compositionUpdatePolicy";
         let own = self.snapshot.claim.spec()[FIELD].as_str();
-        let of_xr = self.bindable().and_then(|xr| xr.object["spec"][FIELD].as_str());
+        let of_xr = self.bindable().and_then(|xr| xr.object()["spec"][FIELD].as_str());
         match own.or(of_xr) {
             Some("Manual") => Some(UpdatePolicy::Manual),
             Some(_) => Some(UpdatePolicy::Automatic),
@@ -120,6 +120,6 @@ const SHOWN_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// One of the conditions of a composite resource.
 pub(super) fn condition<'a>(xr: &'a LiveObject, type_: &str) -> Option<&'a serde_json::Value> {
-    let conditions = xr.object["status"]["conditions"].as_array()?;
+    let conditions = xr.object()["status"]["conditions"].as_array()?;
     conditions.iter().find(|condition| condition["type"] == type_)
 }

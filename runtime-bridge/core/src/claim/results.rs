@@ -349,6 +349,6 @@ fn observed(
 
 fn written(memory: &mut ClaimMemory, wanted: &Value, xr: &LiveObject) {
     memory.failed = None;
-    let differences = differences(wanted, &xr.object);
+    let differences = differences(wanted, xr.object());
     memory.altered = (!differences.is_empty()).then(|| (xr.uid().to_owned(), differences));
 }

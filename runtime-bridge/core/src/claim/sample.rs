@@ -27,23 +27,21 @@ pub fn claim() -> Claim {
 
 /// The composite resource of that claim.
 pub fn xr() -> LiveObject {
-    LiveObject {
-        object: json!({
-            "apiVersion": "shop.example.org/v1", "kind": "XShop",
-            "metadata": {
-                "name": "shop-8x5fk", "uid": "uid-xr", "resourceVersion": "2",
-                "creationTimestamp": "2026-01-01T00:00:01Z",
-                "annotations": {"crossbridge.dev/claim": "uid-claim"},
-            },
-            "spec": {"claimRef": {
-                "apiVersion": "shop.example.org/v1", "kind": "Shop", "namespace": "team", "name": "shop",
-            }},
-        }),
-    }
+    LiveObject::new(json!({
+        "apiVersion": "shop.example.org/v1", "kind": "XShop",
+        "metadata": {
+            "name": "shop-8x5fk", "uid": "uid-xr", "resourceVersion": "2",
+            "creationTimestamp": "2026-01-01T00:00:01Z",
+            "annotations": {"crossbridge.dev/claim": "uid-claim"},
+        },
+        "spec": {"claimRef": {
+            "apiVersion": "shop.example.org/v1", "kind": "Shop", "namespace": "team", "name": "shop",
+        }},
+    }))
 }
 
 pub fn exists(xr: LiveObject) -> ObjectState {
-    ObjectState::Exists(Box::new(xr))
+    ObjectState::Exists(Arc::new(xr))
 }
 
 pub fn terms() -> Terms {

@@ -17,7 +17,7 @@ pub struct SecretRefs {
 impl SecretRefs {
     /// `None`: one of the two has none.
     pub fn of(claim: &Claim, xr: &LiveObject) -> Option<Self> {
-        let of_xr = &xr.object["spec"]["writeConnectionSecretToRef"];
+        let of_xr = &xr.object()["spec"]["writeConnectionSecretToRef"];
         let text =
             |value: &serde_json::Value| Some(value.as_str()?.to_owned()).filter(|text| !text.is_empty());
         Some(Self {

@@ -58,16 +58,16 @@ impl Report {
         let mut copied = of.memory.copied.clone();
         match (self.shown, of.ours()) {
             (Shown::Whole, Some(xr)) => {
-                take_fields(&mut status, &xr.object["status"]);
+                take_fields(&mut status, &xr.object()["status"]);
                 for former in std::mem::take(&mut copied) {
                     conditions.remove(&former);
                 }
-                let theirs = shown_conditions(&xr.object["status"]);
+                let theirs = shown_conditions(&xr.object()["status"]);
                 copied = theirs.keys().cloned().collect();
                 conditions.extend(theirs);
             }
             (Shown::Deletion, Some(xr)) => {
-                let mut theirs = stored_conditions(&xr.object["status"]);
+                let mut theirs = stored_conditions(&xr.object()["status"]);
                 theirs.retain(|type_, _| OF_DELETION.contains(&type_.as_str()));
                 conditions.extend(theirs);
             }

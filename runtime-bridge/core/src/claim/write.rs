@@ -83,7 +83,7 @@ fn spec(of: &Facts) -> Value {
         "kind": snapshot.terms.kind.kind(),
         "name": snapshot.name,
     });
-    let of_xr = of.bindable().map(|xr| &xr.object["spec"]);
+    let of_xr = of.bindable().map(|xr| &xr.object()["spec"]);
     let of_choice = snapshot.choice.as_ref().filter(|_| of_xr.is_none());
     let fields = of_choice.map(Selected::machinery).unwrap_or_default();
     let chosen = |field: &str| {
@@ -183,10 +183,10 @@ mod tests {
     fn what_the_composite_resource_is_composed_by_crosses_back() {
         let mut of = snapshot();
         let mut it = xr();
-        it.object["spec"]["compositionRef"] = json!({"name": "d"});
-        it.object["spec"]["compositionRevisionRef"] = json!({"name": "d-2"});
-        it.object["spec"]["compositionRevisionSelector"] = json!({"matchLabels": {"a": "b"}});
-        it.object["metadata"]["annotations"][names::EXTERNAL_NAME] = json!("its");
+        it.object_mut()["spec"]["compositionRef"] = json!({"name": "d"});
+        it.object_mut()["spec"]["compositionRevisionRef"] = json!({"name": "d-2"});
+        it.object_mut()["spec"]["compositionRevisionSelector"] = json!({"matchLabels": {"a": "b"}});
+        it.object_mut()["metadata"]["annotations"][names::EXTERNAL_NAME] = json!("its");
         of.xr = exists(it);
         of.claim.object["spec"]["compositionRef"] = json!({"name": "c"});
         let spec = |of: &Snapshot| write(of).unwrap().spec;

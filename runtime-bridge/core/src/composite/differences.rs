@@ -82,7 +82,7 @@ pub(super) fn change(of: &Context, name: &str, resource: &ComposedResource) -> O
 
 /// Every desired field is there, or is what the API server made of it before.
 fn is_present(of: &Context, object: &LiveObject, resource: &ComposedResource) -> bool {
-    let differences = present::differences(&resource.body, &object.object);
+    let differences = present::differences(&resource.body, object.object());
     differences.is_empty()
         || of
             .memory

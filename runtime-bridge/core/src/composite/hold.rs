@@ -120,7 +120,7 @@ fn deleting(object: &LiveObject) -> Option<Hold> {
 
 /// What an object says stands in the way: a composite resource of what blocks it, a managed resource of the last answer of its cloud.
 fn said_by(object: &LiveObject) -> Option<(DeletionReason, String)> {
-    let conditions = object.object["status"]["conditions"].as_array()?;
+    let conditions = object.object()["status"]["conditions"].as_array()?;
     let condition = |type_: &str| conditions.iter().find(|one| one["type"] == type_);
     let message = |one: &Value| {
         let message = one["message"].as_str().filter(|message| !message.is_empty())?;

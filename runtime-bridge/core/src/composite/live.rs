@@ -1,16 +1,18 @@
 //! Composed resources as they are found.
 
+use std::sync::{Arc, OnceLock};
+
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::names;
+use super::{digest::ContentDigest, names};
 use crate::{reasons::ConditionReason, rule::Rule};
 
 /// What is known of an object that a composite resource refers to, or would create.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ObjectState {
     /// It exists.
-    Exists(Box<LiveObject>),
+    Exists(Arc<LiveObject>),
     /// A watch that is live, or a read, shows none of this name.
     Absent,
     /// Its kind is not served: nothing of it exists.
@@ -20,10 +22,17 @@ pub enum ObjectState {
 }
 
 /// An object as it was read.
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub struct LiveObject {
-    /// Whole, without managed fields.
-    pub object: Value,
+    object: Value,
+    /// As long as that is not changed.
+    content: OnceLock<ContentDigest>,
+}
+
+impl PartialEq for LiveObject {
+    fn eq(&self, other: &Self) -> bool {
+        self.object == other.object
+    }
 }
 
 impl std::fmt::Debug for LiveObject {
@@ -41,6 +50,37 @@ impl std::fmt::Debug for LiveObject {
 }
 
 impl LiveObject {
+    /// A whole object, without managed fields.
+    pub fn new(object: Value) -> Self {
+        Self {
+            object,
+            content: OnceLock::new(),
+        }
+    }
+
+    /// The whole object, without managed fields.
+    pub fn object(&self) -> &Value {
+        &self.object
+    }
+
+    /// The same, for whoever needs nothing else.
+    pub fn into_object(self) -> Value {
+        self.object
+    }
+
+    /// The same, to be changed.
+    pub fn object_mut(&mut self) -> &mut Value {
+        self.content = OnceLock::new();
+        &mut self.object
+    }
+
+    /// [`ContentDigest::of_object`], made once.
+    pub fn content(&self) -> ContentDigest {
+        *self
+            .content
+            .get_or_init(|| ContentDigest::of_object(&self.object))
+    }
+
     fn text(&self, pointer: &str) -> &str {
         self.object
             .pointer(pointer)
@@ -151,4 +191,21 @@ pub enum Ownership {
     Uncontrolled,
     /// Somebody else controls it.
     Foreign,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_digest_is_of_the_object_as_it_is() {
+        let mut object = LiveObject::new(json!({"kind": "Part", "spec": {"size": 1}}));
+        let former = object.content();
+        assert_eq!(object.clone().content(), former);
+        object.object_mut()["spec"]["size"] = json!(2);
+        assert_eq!(object.content(), ContentDigest::of_object(object.object()));
+        assert_ne!(object.content(), former);
+    }
 }

@@ -207,7 +207,7 @@ fn kept(of: &Facts, result: &DesiredState) -> BTreeMap<(String, GroupKind), Obse
         let mut kinds = BTreeSet::new();
         for (id, object) in same {
             if kinds.insert((id.group.clone(), id.kind.clone())) {
-                let generate_name = object.object["metadata"]["generateName"].as_str();
+                let generate_name = object.object()["metadata"]["generateName"].as_str();
                 let observed = ObservedName {
                     namespace: id.namespace.clone(),
                     name: id.name.clone(),

@@ -213,7 +213,7 @@ impl CompositeMemory {
 
     fn written(&mut self, resource: &ComposedResource, object: &LiveObject) {
         self.failures.remove(&resource.resource_name);
-        let differences = present::differences(&resource.body, &object.object);
+        let differences = present::differences(&resource.body, object.object());
         if differences.is_empty() {
             self.altered.remove(object.uid());
         } else {

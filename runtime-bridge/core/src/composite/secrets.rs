@@ -41,7 +41,7 @@ pub fn secrets_that_count<'a>(
     required: impl IntoIterator<Item = &'a ResourceSelector>,
 ) -> BTreeSet<SecretName> {
     let composed = seen.values().filter_map(|state| match state {
-        ObjectState::Exists(object) => secret_of(&object.object),
+        ObjectState::Exists(object) => secret_of(object.object()),
         ObjectState::Absent | ObjectState::KindGone | ObjectState::Unknown(_) => None,
     });
     let steps = pipeline.into_iter().flat_map(|pipeline| &pipeline.steps);

@@ -26,7 +26,7 @@ pub(super) fn observed(of: &Facts, chosen: &Chosen) -> Arc<Observed> {
             let (_, object) = same.first()?;
             Some((
                 name.to_owned(),
-                Resource::of(for_functions(object.object.clone())),
+                Resource::of(for_functions(object.object().clone())),
             ))
         })
         .collect();
@@ -45,10 +45,7 @@ pub(super) fn basis(of: &Facts, chosen: &Chosen) -> Basis {
     let observed = of.observed();
     let resources = observed.iter().filter_map(|(name, same)| {
         let (_, object) = same.first()?;
-        Some([
-            ContentDigest::of_value(&json!(name)),
-            ContentDigest::of_object(&object.object),
-        ])
+        Some([ContentDigest::of_value(&json!(name)), object.content()])
     });
     let composite = json!({
         "status": foreign_status(xr.status()),

@@ -1,6 +1,6 @@
 //! What is decided from one snapshot, step by step.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ fn using(of: &mut Snapshot, state: ObjectState) {
 }
 
 fn going(mut object: LiveObject, since: &str) -> ObjectState {
-    object.object["metadata"]["deletionTimestamp"] = since.into();
+    object.object_mut()["metadata"]["deletionTimestamp"] = since.into();
     sample::exists(object)
 }
 
@@ -97,11 +97,11 @@ fn a_usage_is_ready_after_three_writes() {
         panic!("it is written");
     };
     let recorded = sample::recorded();
-    let metadata = &recorded.object["metadata"];
+    let metadata = &recorded.object()["metadata"];
     assert_eq!(json!(write.finalizers), metadata["finalizers"]);
     assert_eq!(json!(write.annotations), metadata["annotations"]);
     assert_eq!(json!(write.owners), metadata["ownerReferences"]);
-    assert_eq!(write.spec, recorded.object["spec"]);
+    assert_eq!(write.spec, recorded.object()["spec"]);
 
     let of = sample::snapshot(sample::recorded(), &bare());
     assert_eq!(first(&of), "verify resourceVersion");
@@ -111,10 +111,10 @@ fn a_usage_is_ready_after_three_writes() {
     };
     let marked = sample::marked();
     let patch = write.mark.patch();
-    assert_eq!(patch["metadata"]["labels"], marked.object["metadata"]["labels"]);
+    assert_eq!(patch["metadata"]["labels"], marked.object()["metadata"]["labels"]);
     assert_eq!(
         patch["metadata"]["annotations"],
-        marked.object["metadata"]["annotations"]
+        marked.object()["metadata"]["annotations"]
     );
     assert_eq!(
         (write.uid.as_str(), write.resource_version.as_str()),
@@ -129,7 +129,7 @@ fn a_usage_at_rest_writes_nothing() {
     let Decision::Act(Action::WriteStatus(write)) = decide(&of, &UsageMemory::default()) else {
         panic!("it says so");
     };
-    of.usage.0.object["status"] = write.status;
+    of.usage.0.object_mut()["status"] = write.status;
     assert_eq!(first(&of), "rest");
     of.guard = Err("not yet".to_owned());
     let mut memory = verified();
@@ -147,7 +147,7 @@ fn a_usage_at_rest_writes_nothing() {
 fn selectors_are_written_down_as_they_were_resolved() {
     let mut of = sample::snapshot(sample::usage(), &bare());
     for side in ["of", "by"] {
-        let named = &mut of.usage.0.object["spec"][side];
+        let named = &mut of.usage.0.object_mut()["spec"][side];
         named["resourceRef"] = Value::Null;
         named["resourceSelector"] = json!({"matchLabels": {"a": "b"}});
     }
@@ -160,7 +160,7 @@ fn selectors_are_written_down_as_they_were_resolved() {
     assert_eq!(spec["by"]["resourceRef"], json!({"name": "app"}));
     let mut elsewhere = sample::reference("Db", "db");
     elsewhere.namespace = Some("other".to_owned());
-    of.of = Resolution::Found(elsewhere, Box::new(bare()));
+    of.of = Resolution::Found(elsewhere, Arc::new(bare()));
     assert_eq!(
         written(&of).spec["of"]["resourceRef"],
         json!({"name": "db", "namespace": "other"})
@@ -173,13 +173,13 @@ fn what_is_not_found_is_named_after_a_while() {
         let mut snapshot = sample::snapshot(sample::usage(), &bare());
         for side in ["of", "by"] {
             let selector = json!({"matchLabels": {"x": "y", "a": "b"}, "matchControllerRef": side == "by"});
-            snapshot.usage.0.object["spec"][side]["resourceRef"] = Value::Null;
-            snapshot.usage.0.object["spec"][side]["resourceSelector"] = selector;
+            snapshot.usage.0.object_mut()["spec"][side]["resourceRef"] = Value::Null;
+            snapshot.usage.0.object_mut()["spec"][side]["resourceSelector"] = selector;
         }
         (snapshot.of, snapshot.by) = (of, by);
         snapshot
     };
-    let found = || Resolution::Found(sample::reference("Db", "db"), Box::new(bare()));
+    let found = || Resolution::Found(sample::reference("Db", "db"), Arc::new(bare()));
     let absent = |kind: &str, name: &str| Resolution::Absent(sample::reference(kind, name));
     let cases = [
         (
@@ -264,7 +264,7 @@ fn a_usage_without_a_used_object_goes_at_once() {
     memory.gone.insert("uid-db".to_owned());
     assert_eq!(decided(&of, &memory), "remove finalizer");
     // A person took the finalizer off.
-    of.usage.0.object["metadata"]["finalizers"] = Value::Null;
+    of.usage.0.object_mut()["metadata"]["finalizers"] = Value::Null;
     assert_eq!(first(&of), "rest");
 }
 
@@ -308,7 +308,7 @@ mod by_controller {
             assert_eq!(first(&of), WAITS);
             // Not to be seen is not to be gone; another one of its name is not it.
             let mut successor = sample::object("App", "app");
-            successor.object["metadata"]["uid"] = "another".into();
+            successor.object_mut()["metadata"]["uid"] = "another".into();
             for state in [ObjectState::Absent, sample::exists(successor)] {
                 using(&mut of, state);
                 assert_eq!(first(&of), "observe using resource");
@@ -373,7 +373,7 @@ mod standalone {
     fn a_grace_period_is_no_part_of_the_time_between() {
         let mut of = deleting();
         let mut pod = sample::object("App", "app");
-        pod.object["metadata"]["deletionGracePeriodSeconds"] = json!(30);
+        pod.object_mut()["metadata"]["deletionGracePeriodSeconds"] = json!(30);
         using(&mut of, going(pod, "2026-01-01T00:59:31Z"));
         assert_eq!(first(&of), WAITS);
     }
@@ -421,7 +421,7 @@ mod other_usages {
     fn the_label_stays_while_another_usage_holds_it() {
         let mut of = alone();
         let mut object = sample::marked();
-        object.object["metadata"]["annotations"][names::HELD_BY] = "other,uid-usage".into();
+        object.object_mut()["metadata"]["annotations"][names::HELD_BY] = "other,uid-usage".into();
         of.others = vec![other("other", false)];
         of.used = Known::Object(sample::reference("Db", "db"), sample::exists(object));
         let Decision::Act(Action::Mark(write)) = decide(&of, &UsageMemory::default()) else {
@@ -436,7 +436,7 @@ mod other_usages {
     fn a_label_that_crossplane_set_goes_with_the_last_usage() {
         let mut of = alone();
         let mut object = bare();
-        object.object["metadata"]["labels"] = json!({names::IN_USE: "true"});
+        object.object_mut()["metadata"]["labels"] = json!({names::IN_USE: "true"});
         of.used = Known::Object(sample::reference("Db", "db"), sample::exists(object));
         assert_eq!(first(&of), LETS_GO);
         of.others = vec![other("other", false)];
@@ -447,10 +447,10 @@ mod other_usages {
     fn a_usage_that_names_another_object_lets_the_former_one_go() {
         let mut of = protecting();
         let mut other = bare();
-        other.object["metadata"]["name"] = "new".into();
-        other.object["metadata"]["uid"] = "uid-new".into();
-        of.usage.0.object["spec"]["of"]["resourceRef"]["name"] = "new".into();
-        of.of = Resolution::Found(sample::reference("Db", "new"), Box::new(other));
+        other.object_mut()["metadata"]["name"] = "new".into();
+        other.object_mut()["metadata"]["uid"] = "uid-new".into();
+        of.usage.0.object_mut()["spec"]["of"]["resourceRef"]["name"] = "new".into();
+        of.of = Resolution::Found(sample::reference("Db", "new"), Arc::new(other));
         assert_eq!(first(&of), LETS_GO);
         of.used = Known::Object(sample::reference("Db", "db"), sample::exists(bare()));
         assert_eq!(first(&of), "write details, what it is about");
@@ -460,16 +460,16 @@ mod other_usages {
     fn a_successor_of_the_used_object_is_protected_and_one_of_the_using_object_means_nothing() {
         let mut of = protecting();
         let mut successor = bare();
-        successor.object["metadata"]["uid"] = "another".into();
-        of.of = Resolution::Found(sample::reference("Db", "db"), Box::new(successor.clone()));
+        successor.object_mut()["metadata"]["uid"] = "another".into();
+        of.of = Resolution::Found(sample::reference("Db", "db"), Arc::new(successor.clone()));
         of.used = Known::Object(sample::reference("Db", "db"), sample::exists(successor));
         assert_eq!(first(&of), "write what it is about");
         let mut of = protecting();
         let mut successor = sample::object("App", "app");
-        successor.object["metadata"]["uid"] = "another".into();
+        successor.object_mut()["metadata"]["uid"] = "another".into();
         of.by = Some(Resolution::Found(
             sample::reference("App", "app"),
-            Box::new(successor.clone()),
+            Arc::new(successor.clone()),
         ));
         using(&mut of, sample::exists(successor));
         assert_eq!(first(&of), READY);

@@ -148,6 +148,6 @@ const UNLISTED_PATIENCE: Duration = Duration::from_secs(10);
 
 /// When a deletion began: of what is given a grace period, the mark holds its end.
 pub(super) fn deletion_began(object: &LiveObject) -> Option<Timestamp> {
-    let grace = object.object["metadata"]["deletionGracePeriodSeconds"].as_u64();
+    let grace = object.object()["metadata"]["deletionGracePeriodSeconds"].as_u64();
     Some(object.deletion_time()? - Duration::from_secs(grace.unwrap_or_default()))
 }

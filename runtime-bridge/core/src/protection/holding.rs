@@ -84,8 +84,8 @@ mod tests {
     fn a_mark_is_read_as_it_was_written() {
         for mark in [Mark::default(), marked(&["a"]), marked(&["a", "b"])] {
             let mut object = sample::object("Db", "db");
-            object.object["metadata"]["labels"] = mark.patch()["metadata"]["labels"].clone();
-            object.object["metadata"]["annotations"] = mark.patch()["metadata"]["annotations"].clone();
+            object.object_mut()["metadata"]["labels"] = mark.patch()["metadata"]["labels"].clone();
+            object.object_mut()["metadata"]["annotations"] = mark.patch()["metadata"]["annotations"].clone();
             assert_eq!(Mark::of(&object), mark);
         }
     }

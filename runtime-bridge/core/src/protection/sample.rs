@@ -17,12 +17,10 @@ pub fn reference(kind: &str, name: &str) -> ResourceRef {
 }
 
 pub fn object(kind: &str, name: &str) -> LiveObject {
-    LiveObject {
-        object: json!({
-            "apiVersion": "example.org/v1", "kind": kind,
-            "metadata": {"name": name, "namespace": "team", "uid": format!("uid-{name}"), "resourceVersion": "5"},
-        }),
-    }
+    LiveObject::new(json!({
+        "apiVersion": "example.org/v1", "kind": kind,
+        "metadata": {"name": name, "namespace": "team", "uid": format!("uid-{name}"), "resourceVersion": "5"},
+    }))
 }
 
 /// `App/app uses Db/db`, as a person writes it.
@@ -54,7 +52,7 @@ pub fn record() -> Record {
 /// As it is written first.
 pub fn recorded() -> Usage {
     let mut usage = usage();
-    let metadata = &mut usage.0.object["metadata"];
+    let metadata = &mut usage.0.object_mut()["metadata"];
     metadata["finalizers"] = json!([names::FINALIZER]);
     metadata["annotations"] =
         json!({names::DETAILS: "App/app uses Db/db", names::RECORD: record().to_string()});
@@ -64,19 +62,19 @@ pub fn recorded() -> Usage {
 }
 
 pub fn deleting(mut usage: Usage) -> Usage {
-    usage.0.object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:59:00Z");
+    usage.0.object_mut()["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:59:00Z");
     usage
 }
 
 pub fn exists(object: LiveObject) -> ObjectState {
-    ObjectState::Exists(Box::new(object))
+    ObjectState::Exists(Arc::new(object))
 }
 
 /// A used object that bears all that it is to bear.
 pub fn marked() -> LiveObject {
     let mut object = object("Db", "db");
-    object.object["metadata"]["labels"] = json!({names::IN_USE: "true"});
-    object.object["metadata"]["annotations"] = json!({
+    object.object_mut()["metadata"]["labels"] = json!({names::IN_USE: "true"});
+    object.object_mut()["metadata"]["annotations"] = json!({
         names::IN_USE_BY: "Usage team/protect-db: App/app uses Db/db",
         names::HELD_BY: "uid-usage",
     });
@@ -88,12 +86,12 @@ pub fn snapshot(usage: Usage, used: &LiveObject) -> Snapshot {
     let app = object("App", "app");
     let is_known = usage.record().is_some();
     let known = |kind: &str, object: &LiveObject| {
-        let name = object.object["metadata"]["name"].as_str().unwrap();
+        let name = object.object()["metadata"]["name"].as_str().unwrap();
         Known::Object(reference(kind, name), exists(object.clone()))
     };
     Snapshot {
-        of: Resolution::Found(reference("Db", "db"), Box::new(used.clone())),
-        by: Some(Resolution::Found(reference("App", "app"), Box::new(app.clone()))),
+        of: Resolution::Found(reference("Db", "db"), Arc::new(used.clone())),
+        by: Some(Resolution::Found(reference("App", "app"), Arc::new(app.clone()))),
         used: if is_known {
             known("Db", used)
         } else {

@@ -22,7 +22,7 @@ pub fn select<'a>(
     };
     let place = |object: &LiveObject| {
         let text = |field: &str| {
-            object.object["metadata"][field]
+            object.object()["metadata"][field]
                 .as_str()
                 .unwrap_or_default()
                 .to_owned()
@@ -46,9 +46,9 @@ mod tests {
     fn the_first_by_namespace_and_name_is_selected() {
         let object = |namespace: &str, name: &str, label: &str, controller: &str| {
             let mut object = sample::object("Db", name);
-            object.object["metadata"]["namespace"] = namespace.into();
-            object.object["metadata"]["labels"] = json!({"app": label, "more": "x"});
-            object.object["metadata"]["ownerReferences"] =
+            object.object_mut()["metadata"]["namespace"] = namespace.into();
+            object.object_mut()["metadata"]["labels"] = json!({"app": label, "more": "x"});
+            object.object_mut()["metadata"]["ownerReferences"] =
                 json!([{"kind": "X", "name": "x", "uid": controller, "controller": true}]);
             object
         };
@@ -66,8 +66,8 @@ mod tests {
             let one = select(selector, controller, &all)?;
             Some(format!(
                 "{}/{}",
-                one.object["metadata"]["namespace"].as_str()?,
-                one.object["metadata"]["name"].as_str()?
+                one.object()["metadata"]["namespace"].as_str()?,
+                one.object()["metadata"]["name"].as_str()?
             ))
         };
         assert_eq!(found(&selector, None).as_deref(), Some("a/b"));

@@ -55,7 +55,7 @@ pub struct Snapshot {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Resolution {
     /// It exists.
-    Found(ResourceRef, Box<LiveObject>),
+    Found(ResourceRef, Arc<LiveObject>),
     /// There is none of this name.
     Absent(ResourceRef),
     /// No object is selected.

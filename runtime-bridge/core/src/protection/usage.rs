@@ -101,11 +101,11 @@ impl Naming {
 impl Usage {
     /// An object as the API server holds it.
     pub fn new(object: Value) -> Self {
-        Self(LiveObject { object })
+        Self(LiveObject::new(object))
     }
 
     fn text(&self, pointer: &str) -> &str {
-        let value = self.object.pointer(pointer);
+        let value = self.object().pointer(pointer);
         value.and_then(Value::as_str).unwrap_or_default()
     }
 
@@ -126,7 +126,9 @@ impl Usage {
 
     /// Generation: it counts changes of the spec.
     pub fn generation(&self) -> i64 {
-        self.object["metadata"]["generation"].as_i64().unwrap_or_default()
+        self.object()["metadata"]["generation"]
+            .as_i64()
+            .unwrap_or_default()
     }
 
     /// It bears our finalizer.
@@ -144,7 +146,7 @@ impl Usage {
 
     /// How it names one of its resources; `None`: it does not.
     pub fn naming(&self, side: Side) -> Option<Naming> {
-        let named = &self.object["spec"][side.field()];
+        let named = &self.object()["spec"][side.field()];
         let text = |value: &Value| {
             value
                 .as_str()
@@ -173,12 +175,12 @@ impl Usage {
 
     /// A refused deletion is to be done when nothing uses the resource any more.
     pub fn replays_deletion(&self) -> bool {
-        self.object["spec"]["replayDeletion"] == true
+        self.object()["spec"]["replayDeletion"] == true
     }
 
     /// What uses what, or why it may not be deleted, once the names are known.
     pub fn details(&self, used: &str, using: Option<&str>) -> String {
-        let spec = &self.object["spec"];
+        let spec = &self.object()["spec"];
         if let Some(reason) = spec["reason"].as_str().filter(|reason| !reason.is_empty()) {
             return reason.to_owned();
         }
@@ -209,7 +211,7 @@ impl Usage {
         let Which::Name(name) = naming.which else {
             return None;
         };
-        let owners = self.object["metadata"]["ownerReferences"].as_array()?;
+        let owners = self.object()["metadata"]["ownerReferences"].as_array()?;
         let is_it = |owner: &&Value| {
             owner["controller"] != true
                 && owner["kind"] == naming.kind.as_str()
@@ -220,7 +222,7 @@ impl Usage {
 
     /// Its status; `Null` if it has none.
     pub fn status(&self) -> &Value {
-        &self.object["status"]
+        &self.object()["status"]
     }
 
     /// One of its conditions.
@@ -271,7 +273,7 @@ mod tests {
         );
         assert_eq!(naming.reference("db", false).namespace, None);
         let mut selected = both;
-        selected.0.object["spec"]["of"]["resourceRef"] = Value::Null;
+        selected.0.object_mut()["spec"]["of"]["resourceRef"] = Value::Null;
         let naming = selected.naming(Side::Used).unwrap();
         assert_eq!(naming.namespace.as_deref(), Some("other"));
         let selector = Selector {
@@ -307,7 +309,7 @@ mod tests {
     fn the_owner_reference_of_crossplane_names_the_using_object() {
         let mut of = usage(&json!({"by": {"kind": "App", "resourceRef": {"name": "app"}}}));
         assert_eq!(of.using_uid(), None);
-        of.0.object["metadata"]["ownerReferences"] = json!([
+        of.0.object_mut()["metadata"]["ownerReferences"] = json!([
             {"kind": "App", "name": "app", "uid": "controller", "controller": true},
             {"kind": "App", "name": "other", "uid": "x"},
             {"kind": "App", "name": "app", "uid": "1"},
@@ -318,7 +320,7 @@ mod tests {
             "by":{"apiVersion":"v1","kind":"App","name":"app","uid":"3"}}"#,
         )
         .unwrap();
-        of.0.object["metadata"]["annotations"] = json!({names::RECORD: record.to_string()});
+        of.0.object_mut()["metadata"]["annotations"] = json!({names::RECORD: record.to_string()});
         assert_eq!(of.using_uid().as_deref(), Some("3"));
     }
 }

@@ -138,7 +138,7 @@ mod tests {
         let recorded = UsageView::of(&sample::recorded());
         assert!(recorded.protects(&id("db"), &object));
         let mut successor = object;
-        successor.object["metadata"]["uid"] = json!("another");
+        successor.object_mut()["metadata"]["uid"] = json!("another");
         assert!(
             recorded.protects(&id("db"), &successor),
             "it is to be protected, too"
@@ -152,7 +152,7 @@ mod tests {
         let deleting = UsageView::of(&sample::deleting(sample::recorded()));
         let mut object = sample::object("Db", "db");
         assert!(!deleting.protects(&id("db"), &object));
-        object.object["metadata"]["annotations"] = json!({names::HELD_BY: "x,uid-usage"});
+        object.object_mut()["metadata"]["annotations"] = json!({names::HELD_BY: "x,uid-usage"});
         assert!(deleting.protects(&id("db"), &object));
     }
 
@@ -160,12 +160,12 @@ mod tests {
     fn a_usage_is_shown_with_what_it_says() {
         let mut usage = sample::usage();
         assert_eq!(UsageView::of(&usage).text(), "Usage team/protect-db");
-        usage.0.object["metadata"]["annotations"] = json!({names::DETAILS: "App/app uses Db/db"});
+        usage.0.object_mut()["metadata"]["annotations"] = json!({names::DETAILS: "App/app uses Db/db"});
         assert_eq!(
             UsageView::of(&usage).text(),
             "Usage team/protect-db: App/app uses Db/db"
         );
-        usage.0.object["spec"]["of"]["resourceRef"] = Value::Null;
+        usage.0.object_mut()["spec"]["of"]["resourceRef"] = Value::Null;
         assert_eq!(UsageView::of(&usage).of, None);
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn usage_write(of: &Facts) -> Option<UsageWrite> {
         by: using(of, former.as_ref()),
     };
     let by = record.by.as_ref();
-    let stored = text_map(&usage.object["metadata"]["annotations"]);
+    let stored = text_map(&usage.object()["metadata"]["annotations"]);
     let mut annotations = stored.clone();
     let using_name = by.map(|by| by.reference.name.as_str());
     annotations.insert(
@@ -55,7 +55,7 @@ pub(super) fn usage_write(of: &Facts) -> Option<UsageWrite> {
     if write.owners != stored_owners(usage) {
         why.push("owner");
     }
-    if write.spec != usage.object["spec"] {
+    if write.spec != usage.object()["spec"] {
         why.push("references");
     }
     // What our last write did not bring is not written again to the same version: somebody takes it off.
@@ -109,7 +109,7 @@ fn finalizers(usage: &Usage) -> Vec<String> {
 }
 
 fn stored_owners(usage: &Usage) -> Vec<Value> {
-    let owners = usage.object["metadata"]["ownerReferences"].as_array();
+    let owners = usage.object()["metadata"]["ownerReferences"].as_array();
     owners.cloned().unwrap_or_default()
 }
 
@@ -144,7 +144,7 @@ fn owners(of: &Facts, former: Option<&Record>, by: Option<&Identity>) -> Vec<Val
 
 /// With what the selectors found.
 fn spec(usage: &Usage, reference: &ResourceRef, by: Option<&Identity>) -> Value {
-    let mut spec = usage.object["spec"].clone();
+    let mut spec = usage.object()["spec"].clone();
     let is_named = |spec: &Value, side: Side| {
         let name = &spec[side.field()]["resourceRef"]["name"];
         name.as_str().is_some_and(|name| !name.is_empty())

@@ -16,7 +16,7 @@ use bridge_core::{
 };
 use futures::{StreamExt, stream};
 
-use super::{find::Finder, reconciler::CompositeReconciler};
+use super::{find::Finder, reconciler::CompositeReconciler, views::Views};
 use crate::{
     object::{Key, Object},
     protection::{StoredUsages, ancestors, unknown_usages},
@@ -29,10 +29,11 @@ const READS: usize = 16;
 
 impl CompositeReconciler {
     /// What is known of a composite resource without asking anybody.
-    pub(super) fn collect_cached(&self, object: &Object) -> Snapshot {
+    pub(super) fn collect_cached(&self, object: &Object, views: &Views) -> Snapshot {
         let shared = &self.shared;
         let xr = Composite::parse(object.to_value(), self.terms().scope);
         let run = self.runs.state(object.uid(), self.right().term);
+        views.keep(&run);
         let namespaced = self.namespaced(&run);
         let reserved = self.reserved(&run);
         Snapshot {
@@ -59,9 +60,9 @@ impl CompositeReconciler {
     }
 
     /// What may have to be read.
-    pub(super) async fn collect(&self, snapshot: &Snapshot) -> Additions {
+    pub(super) async fn collect(&self, snapshot: &Snapshot, views: &Views) -> Additions {
         let finder = Finder::new(&self.shared);
-        let of_composed = Finder::of_composed(&self.shared, snapshot.xr.is_deleting());
+        let of_composed = Finder::of_composed(&self.shared, snapshot.xr.is_deleting()).with_views(views);
         let (finder, of_composed) = (&finder, &of_composed);
         let home = snapshot.xr.namespace();
         let mut refs: BTreeMap<ObjectId, ResourceRef> = BTreeMap::new();

@@ -10,7 +10,11 @@ use bridge_core::{
 use futures::{StreamExt, stream};
 use serde_json::Value;
 
-use super::{live::live, shared::CompositeShared};
+use super::{
+    live::live,
+    shared::CompositeShared,
+    views::{Views, exists},
+};
 use crate::{
     api_error::ApiError,
     object::{ApiType, Key, Object},
@@ -26,6 +30,7 @@ const READS: usize = 16;
 pub(crate) struct Finder<'a> {
     shared: &'a CompositeShared,
     in_any_version: bool,
+    views: Option<&'a Views>,
 }
 
 impl<'a> Finder<'a> {
@@ -33,6 +38,7 @@ impl<'a> Finder<'a> {
         Self {
             shared,
             in_any_version: false,
+            views: None,
         }
     }
 
@@ -41,6 +47,7 @@ impl<'a> Finder<'a> {
         Self {
             shared,
             in_any_version: true,
+            views: None,
         }
     }
 
@@ -49,6 +56,15 @@ impl<'a> Finder<'a> {
         Self {
             shared,
             in_any_version: is_deleting,
+            views: None,
+        }
+    }
+
+    /// What was parsed before is not parsed again.
+    pub(super) fn with_views(self, views: &'a Views) -> Self {
+        Self {
+            views: Some(views),
+            ..self
         }
     }
 
@@ -107,7 +123,10 @@ impl<'a> Finder<'a> {
             return None;
         }
         match self.shared.store.get(key) {
-            Some(object) if object.api.version == api.version => Some(exists(&object)),
+            Some(object) if object.api.version == api.version => Some(match self.views {
+                Some(views) => views.of(object),
+                None => exists(&object),
+            }),
             Some(_) => None,
             None => Some(ObjectState::Absent),
         }
@@ -185,7 +204,7 @@ impl<'a> Finder<'a> {
                     None => self.read(&api, &key).await,
                 };
                 match seen {
-                    ObjectState::Exists(object) => Ok(vec![object.object]),
+                    ObjectState::Exists(object) => Ok(vec![Arc::unwrap_or_clone(object).into_object()]),
                     ObjectState::Absent | ObjectState::KindGone => Ok(Vec::new()),
                     ObjectState::Unknown(why) => Err(why),
                 }
@@ -270,16 +289,9 @@ pub(super) fn keys_of(reference: &ResourceRef, home: Option<&str>) -> Key {
     Key::new(kind, home.or(reference.namespace.as_deref()), &reference.name)
 }
 
-fn exists(object: &Object) -> ObjectState {
-    match value(object) {
-        Ok(object) => ObjectState::Exists(Box::new(LiveObject { object })),
-        Err(why) => ObjectState::Unknown(why),
-    }
-}
-
 /// The whole object; `Err`: what it says is not known.
 fn value(object: &Object) -> Result<Value, String> {
     live(object)
-        .map(|live| live.object)
+        .map(LiveObject::into_object)
         .map_err(|error| error.to_string())
 }

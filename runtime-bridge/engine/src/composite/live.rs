@@ -12,7 +12,5 @@ pub(crate) fn live(object: &Object) -> Result<LiveObject, ApiError> {
     if !object.is_readable() {
         return Err(ApiError::Unusable(cannot_read(object)));
     }
-    Ok(LiveObject {
-        object: object.to_value(),
-    })
+    Ok(LiveObject::new(object.to_value()))
 }

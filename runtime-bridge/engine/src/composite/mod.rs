@@ -19,6 +19,7 @@ mod schemas;
 mod secret_users;
 mod shared;
 mod stored_outcome;
+mod views;
 
 pub(crate) use dependencies::edges;
 pub(crate) use find::{Finder, key_of};

@@ -16,7 +16,7 @@ use bridge_core::{
 use futures::{StreamExt, stream};
 use tracing::Instrument;
 
-use super::{find::Finder, reconciler::CompositeReconciler};
+use super::{find::Finder, reconciler::CompositeReconciler, views::Views};
 use crate::{
     api_error::ApiError,
     event::EventType,
@@ -51,11 +51,12 @@ pub(super) async fn run(
 
 impl CompositeReconciler {
     async fn drive(self: &Arc<Self>, first: &Arc<Object>, memory: &mut CompositeMemory) -> Next {
+        let views = Views::default();
         let mut driver = CompositeDriver::begin(memory, &self.moment());
         loop {
             let input = match driver.effect() {
                 Effect::End(end) => return self.ended(first, end),
-                effect => self.carry_out(first, effect).await,
+                effect => self.carry_out(first, effect, &views).await,
             };
             driver.resume(memory, &self.moment(), input);
             for event in memory.take_events() {
@@ -108,13 +109,16 @@ impl CompositeReconciler {
         self: &Arc<Self>,
         first: &Arc<Object>,
         effect: Effect<'_, CompositeMachine, Arc<Object>>,
+        views: &Views,
     ) -> CompositeInput {
         match effect {
             Effect::CollectCached => Input::Cached(self.newest(first).map(|object| {
-                let snapshot = Box::new(self.collect_cached(&object));
+                let snapshot = Box::new(self.collect_cached(&object, views));
                 (object, snapshot)
             })),
-            Effect::Collect { snapshot, .. } => Input::Collected(Box::new(self.collect(snapshot).await)),
+            Effect::Collect { snapshot, .. } => {
+                Input::Collected(Box::new(self.collect(snapshot, views).await))
+            }
             Effect::AcquirePermit => Input::Permit(Permit::AtOnce),
             Effect::Begin { object, action } => {
                 tracing::debug!(decision = %action, version = object.resource_version());

@@ -87,7 +87,7 @@ impl UsageReconciler {
             (recorded, Some(by)) => read.known(usage, recorded, by).await,
             (Some(recorded), None) => read.known(usage, Some(recorded), &Resolution::Unmatched).await,
         };
-        let controller = read.controller(&usage.object).await;
+        let controller = read.controller(usage.object()).await;
         // That of what is let go.
         let object = match &used {
             Known::Object(reference, ObjectState::Exists(object)) => Some((reference.id(None), &**object)),
@@ -132,7 +132,7 @@ impl UsageReconciler {
 
     fn others(&self, usage: &Usage, id: &ObjectId, object: &LiveObject) -> Vec<UsageView> {
         let stored = StoredUsages::new(&self.shared.store);
-        let api_version = object.object["apiVersion"].as_str().unwrap_or_default();
+        let api_version = object.object()["apiVersion"].as_str().unwrap_or_default();
         let mut others: BTreeMap<String, UsageView> = BTreeMap::new();
         for key in keys(api_version, &id.kind, id.namespace.as_deref(), &id.name) {
             for other in stored.about(&key) {
@@ -157,8 +157,8 @@ impl UsageReconciler {
         let usage = Usage::new(object.to_value());
         let finder = Finder::in_any_version(&self.shared);
         let reference = match subject {
-            Subject::Controller => match ControllerRef::of(&usage.object) {
-                Some(controller) => self.of_controller(&usage.object, &controller),
+            Subject::Controller => match ControllerRef::of(usage.object()) {
+                Some(controller) => self.of_controller(usage.object(), &controller),
                 None => return ObjectState::Absent,
             },
             Subject::Resource(side) => match self.found(&usage, side) {
@@ -273,7 +273,7 @@ impl Read<'_> {
 
     /// What owns an object: its controller, else all its owners together.
     async fn owner(&mut self, object: &LiveObject) -> ControllerState {
-        let of = &object.object;
+        let of = object.object();
         if ControllerRef::of(of).is_some() {
             return self.controller(of).await;
         }

@@ -66,22 +66,20 @@ impl UsageReconciler {
         };
         // Of what cannot be read names, labels and owners are known: it hides no other.
         let selectable = |object: &Arc<Object>| {
-            live(object).unwrap_or_else(|_| LiveObject {
-                object: object.identity().to_value(),
-            })
+            live(object).unwrap_or_else(|_| LiveObject::new(object.identity().to_value()))
         };
         let candidates: Vec<LiveObject> = objects.iter().map(selectable).collect();
         let Some(found) = select(selector, controller, &candidates) else {
             return Resolution::Unmatched;
         };
-        let name = found.object["metadata"]["name"].as_str().unwrap_or_default();
-        let uid = found.object["metadata"]["uid"].as_str().unwrap_or_default();
+        let name = found.object()["metadata"]["name"].as_str().unwrap_or_default();
+        let uid = found.object()["metadata"]["uid"].as_str().unwrap_or_default();
         if let Some(object) = objects
             .iter()
             .find(|object| object.uid() == uid && !object.is_readable())
         {
             return Resolution::Unknown(cannot_read(object));
         }
-        Resolution::Found(naming.reference(name, api.namespaced), Box::new(found.clone()))
+        Resolution::Found(naming.reference(name, api.namespaced), Arc::new(found.clone()))
     }
 }

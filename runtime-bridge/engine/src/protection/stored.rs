@@ -59,9 +59,7 @@ impl<'a> StoredUsages<'a> {
             return about;
         }
         // What it says otherwise does not matter, and may be nested too deeply to be read.
-        let object = LiveObject {
-            object: object.only_metadata().to_value(),
-        };
+        let object = LiveObject::new(object.only_metadata().to_value());
         let mut protecting: Vec<UsageView> = about
             .into_iter()
             .filter(|usage| usage.protects(&id, &object))
@@ -115,7 +113,7 @@ pub(crate) fn ancestors(store: &Store, object: &Object) -> BTreeSet<String> {
 
 /// Likewise, of an object that was read.
 pub(super) fn ancestors_of(store: &Store, id: &ObjectId, object: &LiveObject) -> BTreeSet<String> {
-    let api_version = object.object["apiVersion"].as_str().unwrap_or_default();
+    let api_version = object.object()["apiVersion"].as_str().unwrap_or_default();
     let stored = find(store, api_version, &id.kind, id.namespace.as_deref(), &id.name);
     let stored = stored.filter(|stored| stored.uid() == object.uid());
     let Some(stored) = stored else {

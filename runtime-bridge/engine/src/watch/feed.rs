@@ -26,7 +26,7 @@ const WELL_AFTER: Duration = Duration::from_secs(5);
 /// A plain list may take so long.
 const LIST_DEADLINE: Duration = Duration::from_mins(1);
 
-const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+pub(crate) const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const METADATA_ONLY_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 /// What a feed tells.

@@ -1,7 +1,9 @@
 //! Whether what a decision was made on is still what is stored.
 
-use super::Writer;
-use crate::{api_error::ApiError, object::Object};
+use http::{HeaderValue, Method, header};
+
+use super::{Writer, decode, request};
+use crate::{api_error::ApiError, object::Object, watch::feed::METADATA_ONLY};
 
 impl Writer {
     /// Before a write that the object's own version does not guard: it is as the watch has shown it. A watch may lag, above all that of a process that has just
@@ -18,9 +20,13 @@ impl Writer {
             return Err(ApiError::NotSent);
         }
         let identity = |object: &Object| (object.uid().to_owned(), object.resource_version());
-        match self.get_live(&object.api, &object.key()).await {
+        match self.get_metadata(object).await {
             Ok(live) if identity(&live) == identity(object) => {}
-            Ok(_) | Err(ApiError::NotFound(_)) => {
+            known @ (Ok(_) | Err(ApiError::NotFound(_))) => {
+                // Whoever comes back looks at the newer one.
+                if known.is_ok() {
+                    self.get_live(&object.api, &object.key()).await?;
+                }
                 let why = format!("{} has changed since it was seen", object.key());
                 return Err(ApiError::Conflict(why));
             }
@@ -28,5 +34,15 @@ impl Writer {
         }
         // The answer may have taken its time.
         if may_act() { Ok(()) } else { Err(ApiError::NotSent) }
+    }
+
+    /// By the API server itself. A composition may be of a megabyte.
+    async fn get_metadata(&self, of: &Object) -> Result<Object, ApiError> {
+        let path = of.api.object_path(&of.key())?;
+        let mut request = request(Method::GET, &path, None, Vec::new())?;
+        let only = HeaderValue::from_static(METADATA_ONLY);
+        request.headers_mut().insert(header::ACCEPT, only);
+        let answer = self.client.call_text("get", &of.api.plural, request).await?;
+        decode(&of.api, &answer)
     }
 }

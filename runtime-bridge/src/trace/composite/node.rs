@@ -104,9 +104,7 @@ impl Node {
     pub(super) fn of(object: &Value, parent: Option<Parent>, referenced: bool) -> Self {
         let metadata = &object["metadata"];
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let live = LiveObject {
-            object: object.clone(),
-        };
+        let live = LiveObject::new(object.clone());
         let mut notes = Vec::new();
         notes.extend(belongs(&live, parent));
         if !referenced {
@@ -220,7 +218,7 @@ fn belongs(object: &LiveObject, parent: Option<Parent>) -> Option<String> {
             Ownership::Foreign => Some(format!("is controlled by {}", object.controller_name())),
         },
         Parent::Claim { namespace, name } => {
-            let claim = &object.object["spec"]["claimRef"];
+            let claim = &object.object()["spec"]["claimRef"];
             let of = |field: &str| claim[field].as_str().unwrap_or_default();
             if of("namespace") == namespace && of("name") == name {
                 None

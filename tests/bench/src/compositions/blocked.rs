@@ -7,7 +7,11 @@ use futures::StreamExt;
 use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::{lives::f64_of, manifests::SINGLE, subject::Subject};
+use super::{
+    lives::f64_of,
+    manifests::SINGLE,
+    subject::{Subject, Usage},
+};
 use crate::{
     board::Board,
     user::{create, names, request_deletion},
@@ -32,21 +36,15 @@ pub(crate) async fn measure(subject: &Subject, blocked: Blocked, report: &mut Re
     let board = subject.board(&SINGLE);
     subject.usage_when_quiet().await;
     let fresh = subject.resident_kb();
+    // All that is done for the first time is done with these.
     let first = names("first", blocked.objects);
-    create(&board, &first, |name| SINGLE.manifest(name)).await;
-    request_deletion(&board, &first).await;
-    until_gone(subject, &board, &first).await;
+    held_up(subject, &board, &first).await;
+    let_go(subject, &board, &first).await;
     let memory = subject.resident_kb();
     notes.note(&rows::MEMORY_AFTER_FIRST, memory * 100.0 / fresh);
 
     let all = names("held", blocked.objects);
-    create(&board, &all, |name| SINGLE.manifest(name)).await;
-    hold(subject, &json!(["bench.example.org/hold"])).await;
-
-    let before = subject.usage_when_quiet().await;
-    request_deletion(&board, &all).await;
-    board.until_deleting(&all).await;
-    tokio::time::sleep(SAID_AFTER).await;
+    let before = held_up(subject, &board, &all).await;
     let said = subject.usage().await;
     tokio::time::sleep(blocked.span).await;
     let after = subject.usage().await;
@@ -57,12 +55,24 @@ pub(crate) async fn measure(subject: &Subject, blocked: Blocked, report: &mut Re
     let share = (after.controller - said.controller) * 100.0 / after.seconds_since(&said);
     notes.note(&rows::BLOCKED_CONTROLLER, share);
 
-    hold(subject, &Value::Null).await;
-    until_gone(subject, &board, &all).await;
+    let_go(subject, &board, &all).await;
     notes.note(&rows::BLOCKED_MEMORY, subject.resident_kb() * 100.0 / memory);
 }
 
-async fn until_gone(subject: &Subject, board: &Board, names: &[String]) {
+/// Creates them, and deletes them until each has said what holds it up. Answers what was used before the deletion.
+async fn held_up(subject: &Subject, board: &Board, names: &[String]) -> Usage {
+    create(board, names, |name| SINGLE.manifest(name)).await;
+    hold(subject, &json!(["bench.example.org/hold"])).await;
+    let before = subject.usage_when_quiet().await;
+    request_deletion(board, names).await;
+    board.until_deleting(names).await;
+    tokio::time::sleep(SAID_AFTER).await;
+    before
+}
+
+/// Until nothing is left of them, and the allocator has given back what they took.
+async fn let_go(subject: &Subject, board: &Board, names: &[String]) {
+    hold(subject, &Value::Null).await;
     board.until_deleted(names).await;
     subject.until_no_parts().await;
     tokio::time::sleep(GIVEN_BACK_AFTER).await;

@@ -6,7 +6,7 @@ use crate::composite::Settings;
 /// Nothing uses the resource any more, and its label is off.
 fn left(edit: impl FnOnce(&mut Snapshot, &mut LiveObject)) -> String {
     let mut of = deleting();
-    of.usage.0.object["spec"]["replayDeletion"] = true.into();
+    of.usage.0.object_mut()["spec"]["replayDeletion"] = true.into();
     using(&mut of, ObjectState::KindGone);
     let mut object = bare();
     edit(&mut of, &mut object);
@@ -24,12 +24,12 @@ fn what_has_lost_its_owner_is_deleted_with_the_last_usage() {
         assert_eq!(left(|of, _| of.owner = owner.clone()), DELETES);
         let unasked = left(|of, _| {
             of.owner = owner.clone();
-            of.usage.0.object["spec"]["replayDeletion"] = false.into();
+            of.usage.0.object_mut()["spec"]["replayDeletion"] = false.into();
         });
         assert_eq!(unasked, GOES);
         let is_deleting = left(|of, object| {
             of.owner = owner.clone();
-            object.object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+            object.object_mut()["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
         });
         assert_eq!(is_deleting, GOES);
     }
@@ -46,7 +46,7 @@ fn what_has_lost_its_owner_is_deleted_with_the_last_usage() {
 fn a_refused_deletion_is_done_if_it_is_of_this_teardown() {
     let attempted = |at: Option<&str>, policy: &str| {
         left(|_, object| {
-            object.object["metadata"]["annotations"] =
+            object.object_mut()["metadata"]["annotations"] =
                 json!({names::ATTEMPT: policy, names::ATTEMPTED_AT: at});
         })
     };
@@ -57,8 +57,8 @@ fn a_refused_deletion_is_done_if_it_is_of_this_teardown() {
     assert_eq!(attempted(None, "Background"), GOES);
     // It was refused on account of something else.
     let before = left(|of, object| {
-        of.usage.0.object["metadata"]["creationTimestamp"] = "2026-01-01T00:55:00Z".into();
-        object.object["metadata"]["annotations"] =
+        of.usage.0.object_mut()["metadata"]["creationTimestamp"] = "2026-01-01T00:55:00Z".into();
+        object.object_mut()["metadata"]["annotations"] =
             json!({names::ATTEMPT: "Background", names::ATTEMPTED_AT: "2026-01-01T00:54:00Z"});
     });
     assert_eq!(before, GOES);
@@ -73,7 +73,7 @@ fn how_long_ago_it_may_have_been_refused_is_a_setting() {
                 ..Settings::default()
             }
             .into();
-            object.object["metadata"]["annotations"] =
+            object.object_mut()["metadata"]["annotations"] =
                 json!({names::ATTEMPT: "Background", names::ATTEMPTED_AT: "2026-01-01T00:48:00Z"});
         })
     };
@@ -87,7 +87,7 @@ fn how_long_ago_it_may_have_been_refused_is_a_setting() {
 fn a_guard_that_notes_no_attempts_is_named() {
     let of = |replays: bool, notes: bool| {
         let mut of = protecting();
-        of.usage.0.object["spec"]["replayDeletion"] = replays.into();
+        of.usage.0.object_mut()["spec"]["replayDeletion"] = replays.into();
         of.notes_attempts = notes;
         let memory = UsageMemory::default();
         let events = Standing::of(&Facts::new(&of, &memory)).events;
@@ -104,7 +104,7 @@ fn a_guard_that_notes_no_attempts_is_named() {
 #[test]
 fn the_label_goes_first() {
     let mut of = deleting();
-    of.usage.0.object["spec"]["replayDeletion"] = true.into();
+    of.usage.0.object_mut()["spec"]["replayDeletion"] = true.into();
     of.owner = ControllerState::Gone;
     using(&mut of, ObjectState::KindGone);
     assert_eq!(first(&of), LETS_GO);

@@ -305,7 +305,7 @@ impl Api {
 }
 
 pub fn live(xr: &Value) -> LiveObject {
-    LiveObject { object: xr.clone() }
+    LiveObject::new(xr.clone())
 }
 
 fn status(synced: (&str, &str, &str), ready: (&str, &str, &str), xr: &Value) -> Value {

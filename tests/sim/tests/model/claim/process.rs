@@ -388,7 +388,7 @@ pub(super) fn failure(kind: ApiFailureKind) -> ApiFailure {
 
 pub(super) fn state(api: &Api, name: &str) -> ObjectState {
     match api.xrs.get(name) {
-        Some(xr) => ObjectState::Exists(Box::new(live(xr))),
+        Some(xr) => ObjectState::Exists(Arc::new(live(xr))),
         None => ObjectState::Absent,
     }
 }

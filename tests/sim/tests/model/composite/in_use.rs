@@ -16,11 +16,7 @@ use super::{
 
 fn usages(api: &Api) -> InUse {
     let usages = api.objects.iter().filter(|(id, _)| is_usage(&id.group, &id.kind));
-    let views = usages.map(|(_, object)| {
-        UsageView::of(&Usage(LiveObject {
-            object: object.clone(),
-        }))
-    });
+    let views = usages.map(|(_, object)| UsageView::of(&Usage(LiveObject::new(object.clone()))));
     InUse {
         usages: views.collect(),
         unknown: None,

@@ -206,7 +206,7 @@ impl Api {
         let record = usage.record()?;
         if !usage.is_deleting() {
             let names_it =
-                usage.object["spec"]["of"]["resourceRef"]["name"] == record.of.reference.name.as_str();
+                usage.object()["spec"]["of"]["resourceRef"]["name"] == record.of.reference.name.as_str();
             return names_it.then(|| format!("{} let its object go while it protects it", usage.title()));
         }
         let by = self.by_uid(&record.by?.uid)?;
@@ -226,7 +226,7 @@ impl Api {
             if owned.as_deref() == by["metadata"]["uid"].as_str() {
                 return None;
             }
-            let own = time(&usage.object)?;
+            let own = time(usage.object())?;
             let together =
                 time(by).is_some_and(|by| by.duration_since(own).abs() <= jiff::SignedDuration::from_secs(2));
             // Whoever deletes it may be about to delete the other one.
@@ -297,9 +297,7 @@ pub fn is_about(usage: &Usage, uid: &str) -> bool {
 }
 
 pub fn live(object: &Value) -> LiveObject {
-    LiveObject {
-        object: object.clone(),
-    }
+    LiveObject::new(object.clone())
 }
 
 /// What keeps an object until a step takes it off.

@@ -99,9 +99,9 @@ impl World {
         Additions {
             by: self.resolved(usage, Side::Using),
             using: using.map_or(Known::Nothing, known),
-            controller: self.controller(&usage.object),
+            controller: self.controller(usage.object()),
             owner: object.as_ref().map_or(ControllerState::None, |(_, object)| {
-                self.controller(&object.object)
+                self.controller(object.object())
             }),
             ancestors: object
                 .as_ref()

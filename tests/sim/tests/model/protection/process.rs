@@ -1,6 +1,6 @@
 //! A process of the bridge: it runs the real driver and machine, with a view of its own, and may die at any write.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bridge_core::{
     composite::{ObjectState, WriteFailure, WriteFailureKind},
@@ -377,7 +377,7 @@ impl World {
 
     pub(super) fn state(&self, of: &Id) -> ObjectState {
         match self.view.objects.get(of) {
-            Some(object) => ObjectState::Exists(Box::new(live(object))),
+            Some(object) => ObjectState::Exists(Arc::new(live(object))),
             None => ObjectState::Absent,
         }
     }

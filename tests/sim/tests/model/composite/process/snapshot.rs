@@ -18,9 +18,7 @@ impl World {
     pub(super) fn snapshot(&self, xr: &Value) -> Snapshot {
         let xr = parsed(xr);
         let owned = self.view.objects.iter().filter(|(id, object)| {
-            let object = LiveObject {
-                object: (*object).clone(),
-            };
+            let object = LiveObject::new((*object).clone());
             object.resource_name().is_some()
                 && object.controller().is_some_and(|owner| owner["uid"] == xr.uid())
                 && !xr.refs.iter().any(|one| one.id(xr.namespace()) == **id)
@@ -64,9 +62,7 @@ impl World {
     fn reserved(&self) -> BTreeMap<(GroupKind, String), Vec<Reservation>> {
         let mut reserved: BTreeMap<_, Vec<Reservation>> = BTreeMap::new();
         for (id, object) in &self.view.objects {
-            let object = LiveObject {
-                object: object.clone(),
-            };
+            let object = LiveObject::new(object.clone());
             if let Some(name) = object
                 .annotation(names::EXTERNAL_NAME)
                 .filter(|_| object.is_deleting())
@@ -102,9 +98,7 @@ impl World {
 
 pub(super) fn state(api: &Api, id: &ObjectId) -> ObjectState {
     match api.objects.get(id) {
-        Some(object) => ObjectState::Exists(Box::new(LiveObject {
-            object: object.clone(),
-        })),
+        Some(object) => ObjectState::Exists(Arc::new(LiveObject::new(object.clone()))),
         None => ObjectState::Absent,
     }
 }

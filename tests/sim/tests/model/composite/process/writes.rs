@@ -177,7 +177,7 @@ impl World {
             Ok(Outcome::Done) => {
                 let object = object.unwrap();
                 self.view.objects.insert(id.clone(), object.clone());
-                Ok(LiveObject { object })
+                Ok(LiveObject::new(object))
             }
             other => Err(write_failure(&other)),
         }
