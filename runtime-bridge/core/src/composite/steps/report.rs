@@ -69,7 +69,7 @@ pub(in super::super) fn write_status(of: &Context) -> Flow {
     if status::to_write(of, &report).is_none() {
         return NEXT;
     }
-    if is_progress(of, &report) && waits_for_more(of) {
+    if is_progress(of, &report) && (waits_for_more(of) || silent_until(of).is_some()) {
         return NEXT;
     }
     let mut events = plan.warnings.clone();
@@ -137,7 +137,17 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
             of.snapshot.now + HELD_BACK
         }
     };
-    let all = [retry, confirm, reads, unwatched, rejected, publication, reserved];
+    let silent = silent_until(of);
+    let all = [
+        retry,
+        confirm,
+        reads,
+        unwatched,
+        rejected,
+        publication,
+        reserved,
+        silent,
+    ];
     let later = all.map(|at| at.map(held_back));
     until(earliest(later.into_iter().chain([due(of)])))
 }
@@ -335,6 +345,13 @@ fn waits_for_more(of: &Context) -> bool {
             .memory
             .progress_since
             .is_some_and(|since| of.snapshot.now < since + settings.progress)
+}
+
+/// Nothing has been said of it yet: until then it may become ready, which most do, and say that alone.
+fn silent_until(of: &Context) -> Option<Timestamp> {
+    let until = of.memory.progress_since? + of.snapshot.settings.progress;
+    let says_nothing = of.snapshot.xr.condition(READY).is_none();
+    (says_nothing && of.snapshot.now < until).then_some(until)
 }
 
 #[cfg(test)]

@@ -2,7 +2,14 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    composite::{Composite, facts::Facts, memory::CompositeMemory, sample, snapshot::Snapshot, view},
+    composite::{
+        Composite,
+        facts::Facts,
+        memory::{CompositeMemory, RejectedStatus},
+        sample,
+        snapshot::Snapshot,
+        view,
+    },
     definition::Scope,
 };
 
@@ -38,4 +45,52 @@ fn what_could_not_be_read_is_waited_for_and_no_creation_that_has_ended() {
     };
     let rest = rest(&Context::new(&snapshot, &memory));
     assert_eq!(rest.wake, Some(until));
+}
+
+/// What is written of one whose only resource is not ready, so long after its first run began; else when to come back.
+fn said(status: &serde_json::Value, after: Duration, failure: Option<&str>) -> Result<(), Option<Timestamp>> {
+    let mut snapshot = sample::snapshot(Scope::Namespaced, &json!({}), status);
+    let mut outcome = sample::outcome();
+    let object = json!({"apiVersion": "v1", "kind": "ConfigMap"});
+    if let Ok(desired) = &mut outcome.result {
+        let resource = crate::function::Resource::of(object);
+        desired.resources.insert("map".to_owned(), resource);
+    }
+    let mut memory = CompositeMemory {
+        progress_since: Some(sample::now()),
+        ..CompositeMemory::default()
+    };
+    let basis = view::basis(&Facts::new(&snapshot, &memory), snapshot.choice.as_ref().unwrap());
+    snapshot.run = RunState::Ended {
+        basis,
+        outcome: std::sync::Arc::new(outcome),
+        took: Duration::from_millis(20),
+        at: sample::now(),
+    };
+    snapshot.now = sample::now() + after;
+    memory.rejected_status = failure.map(|message| {
+        Box::new(RejectedStatus {
+            desired: json!({}),
+            message: message.to_owned(),
+            retry_at: None,
+        })
+    });
+    let of = Context::new(&snapshot, &memory);
+    match write_status(&of) {
+        NEXT => Err(rest(&of).wake),
+        _ => Ok(()),
+    }
+}
+
+#[test]
+fn what_may_become_ready_soon_is_not_said_to_be_unready_first() {
+    let second = Duration::from_secs(1);
+    let (soon, late) = (Duration::from_millis(200), second);
+    let nothing = json!({});
+    assert_eq!(said(&nothing, soon, None), Err(Some(sample::now() + second)));
+    assert_eq!(said(&nothing, late, None), Ok(()));
+    assert_eq!(said(&nothing, soon, Some("why")), Ok(()));
+    let ready =
+        json!({"conditions": [{"type": "Ready", "status": "True"}, {"type": "Synced", "status": "True"}]});
+    assert_eq!(said(&ready, soon, None), Ok(()));
 }
