@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bridge_core::watch_plan::GroupKind;
 use bridge_engine::{
     api_error::ApiError,
+    client::{METADATA_ONLY, METADATA_ONLY_LIST},
     object::{ApiType, Key},
 };
 use http::{HeaderValue, Request, header};
@@ -12,9 +13,6 @@ use serde_json::Value;
 
 use super::{Reader, request};
 
-/// All but the metadata of objects stays where it is.
-const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 /// Objects of one answer to a list.
 const PAGE: usize = 500;
 
@@ -76,7 +74,7 @@ impl Reader {
             Err(error) => return Err(ApiError::Unusable(error.to_string())),
         };
         let asked = if api.is_metadata_only() {
-            accepting(&path, METADATA)
+            accepting(&path, METADATA_ONLY)
         } else {
             request(&path)
         };
@@ -89,7 +87,7 @@ impl Reader {
 
     /// The metadata of all objects of a kind, in one namespace or everywhere.
     pub async fn metadata(&self, api: &ApiType, namespace: Option<&str>) -> Result<Vec<Value>, ApiError> {
-        let items = self.list(api, namespace, Some(METADATA_LIST)).await?;
+        let items = self.list(api, namespace, Some(METADATA_ONLY_LIST)).await?;
         Ok(items
             .into_iter()
             .map(|mut item| item["metadata"].take())

@@ -198,7 +198,7 @@ pub static MEMORY_AFTER_FIRST: Row = Row::one(
     "%",
     &whole(Goal::None),
 );
-/// Of the bridge once those are gone whose deletion was held up, by what it had when as many others had come and gone.
+/// Of the bridge once those are gone whose deletion was held up, by what it had when as many others had been held up and were gone.
 pub static BLOCKED_MEMORY: Row = Row::one(
     "memory when all are gone, of that before",
     "%",

@@ -24,6 +24,11 @@ use crate::{
     metrics::{Metrics, RequestLabels},
 };
 
+/// What is accepted: of an object its metadata alone; the rest stays where it is.
+pub const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+/// Likewise, of a list.
+pub const METADATA_ONLY_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
 /// Every call but a watch ends by then, unless the same one had no answer before.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 

@@ -34,6 +34,9 @@ pub(crate) fn edges(scope: Scope, enforced: Option<&str>) -> Arc<[Edge]> {
         keys.extend(required(&xr).steps.selectors().flat_map(by_name));
         let composition = composition(&xr, of_references.as_deref());
         keys.extend(composition.map(|name| Key::new(library::composition_kind(), None, name)));
+        // It may be of another composition.
+        let revision = named(&xr, "compositionRevisionRef");
+        keys.extend(revision.map(|name| Key::new(library::revision_kind(), None, name)));
         keys
     };
     let selections = move |object: &Object| {
@@ -136,8 +139,12 @@ fn compositions(composition: Option<&str>) -> Vec<LabelSelection> {
 
 /// The composition that it has, or is to have whatever it names.
 fn composition<'a>(xr: &'a Composite, enforced: Option<&'a str>) -> Option<&'a str> {
-    let named = || xr.machinery()?.get("compositionRef")?.get("name")?.as_str();
-    enforced.or_else(named)
+    enforced.or_else(|| named(xr, "compositionRef"))
+}
+
+/// What a reference of the composite resource names.
+fn named<'a>(xr: &'a Composite, reference: &str) -> Option<&'a str> {
+    xr.machinery()?.get(reference)?.get("name")?.as_str()
 }
 
 #[cfg(test)]

@@ -31,7 +31,9 @@ fn store(requires: &Value) -> (Arc<Store>, RegisteredEdges) {
     let metadata = json!({
         "name": "app", "namespace": "team", "annotations": {names::REQUIRES: requires.to_string()},
     });
-    let spec = json!({"crossplane": {"compositionRef": {"name": "apps"}}});
+    let spec = json!({"crossplane": {
+        "compositionRef": {"name": "apps"}, "compositionRevisionRef": {"name": "pinned"},
+    }});
     store.observe_read(object(&composites, &metadata, &spec));
     (store, registered)
 }
@@ -138,7 +140,7 @@ fn each_kind_that_is_required_is_needed() {
 /// Whatever it names.
 #[test]
 fn the_enforced_composition_counts_from_when_it_is_enforced() {
-    let (store, mut registered) = store(&json!([]));
+    let (store, registered) = store(&json!([]));
     for kind in [library::composition_kind(), library::revision_kind()] {
         store.open(&kind);
     }
@@ -164,8 +166,11 @@ fn the_enforced_composition_counts_from_when_it_is_enforced() {
             store.wakes(&change).keys().any(|key| key.name() == "app")
         })
     };
+    // A revision that it is pinned to, of whatever composition.
+    assert_eq!(wakes("pinned"), [false, true]);
     assert_eq!((wakes("apps"), wakes("enforced")), ([true; 2], [false; 2]));
     registered.replace(edges(Scope::Namespaced, Some("enforced")));
+    assert_eq!(wakes("pinned"), [false, true]);
     assert_eq!((wakes("apps"), wakes("enforced")), ([false; 2], [true; 2]));
     registered.replace(edges(Scope::Namespaced, None));
     assert_eq!((wakes("apps"), wakes("enforced")), ([true; 2], [false; 2]));

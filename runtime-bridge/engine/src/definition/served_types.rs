@@ -65,7 +65,7 @@ impl ServedTypes {
             return;
         };
         let mut served = self.served.lock();
-        match served.get_mut(&terms.definition) {
+        match served.get(&terms.definition) {
             Some(known) if known.goes_on(terms, crd) => {
                 let former = known.reconciler.terms();
                 if *former == **terms {

@@ -93,6 +93,23 @@ fn metadata_has_each_field_of_kubernetes() {
 }
 
 #[test]
+fn empty_fields_of_metadata_stay_and_absent_ones_are_not_written() {
+    let mut given = whole();
+    let fields = given["metadata"].as_object_mut().unwrap();
+    let empty =
+        json!({"annotations": {}, "labels": {}, "finalizers": [], "ownerReferences": [], "generateName": ""});
+    fields.extend(empty.as_object().unwrap().clone());
+    let written = given.clone();
+    given["metadata"]["creationTimestamp"] = Value::Null;
+    given["metadata"]["deletionTimestamp"] = Value::Null;
+    given["metadata"]["of a later version"] = json!([1]);
+    assert_eq!(
+        Object::decode(&api(), &given.to_string()).unwrap().to_value(),
+        written
+    );
+}
+
+#[test]
 fn changes_are_written() {
     let mut object = Object::decode(&api(), &whole().to_string()).unwrap();
     object.set_spec(&json!({"size": 1}));

@@ -45,7 +45,7 @@ impl Served {
     }
 
     /// What the objects depend on is found by these from now on.
-    pub(crate) fn replace_edges(&mut self, edges: Arc<[Edge]>) {
+    pub(crate) fn replace_edges(&self, edges: Arc<[Edge]>) {
         self.edges.replace(edges);
     }
 }

@@ -12,6 +12,7 @@ mod wakes;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
@@ -65,9 +66,13 @@ pub struct RegisteredEdges {
 
 impl RegisteredEdges {
     /// These count instead, and no change in between is missed.
-    pub fn replace(&mut self, edges: Arc<[Edge]>) {
-        let store = Arc::clone(&self.store);
-        *self = store.register_edges(&self.kind, edges);
+    pub fn replace(&self, edges: Arc<[Edge]>) {
+        let id = self.id;
+        self.store.change_edges(&self.kind, |registered| {
+            let ours = registered.iter_mut().find(|(of, _)| *of == id);
+            let former = ours.map(|(_, ours)| (id, mem::replace(ours, edges)));
+            former.into_iter().collect()
+        });
     }
 }
 

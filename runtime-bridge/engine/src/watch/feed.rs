@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 use super::{backoff::Backoff, head::Head, state::WatchState};
 use crate::{
     api_error::ApiError,
-    client::ApiClient,
+    client::{ApiClient, METADATA_ONLY, METADATA_ONLY_LIST},
     object::{ApiType, parse_version},
     random,
 };
@@ -25,9 +25,6 @@ const WELL_AFTER: Duration = Duration::from_secs(5);
 
 /// A plain list may take so long.
 const LIST_DEADLINE: Duration = Duration::from_mins(1);
-
-pub(crate) const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-const METADATA_ONLY_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 /// What a feed tells.
 #[derive(Debug)]

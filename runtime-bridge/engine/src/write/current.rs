@@ -3,7 +3,7 @@
 use http::{HeaderValue, Method, header};
 
 use super::{Writer, decode, request};
-use crate::{api_error::ApiError, object::Object, watch::feed::METADATA_ONLY};
+use crate::{api_error::ApiError, client::METADATA_ONLY, object::Object};
 
 impl Writer {
     /// Before a write that the object's own version does not guard: it is as the watch has shown it. A watch may lag, above all that of a process that has just
@@ -20,16 +20,15 @@ impl Writer {
             return Err(ApiError::NotSent);
         }
         let identity = |object: &Object| (object.uid().to_owned(), object.resource_version());
+        let changed = || ApiError::Conflict(format!("{} has changed since it was seen", object.key()));
         match self.get_metadata(object).await {
             Ok(live) if identity(&live) == identity(object) => {}
-            known @ (Ok(_) | Err(ApiError::NotFound(_))) => {
-                // Whoever comes back looks at the newer one.
-                if known.is_ok() {
-                    self.get_live(&object.api, &object.key()).await?;
-                }
-                let why = format!("{} has changed since it was seen", object.key());
-                return Err(ApiError::Conflict(why));
+            Ok(_) => {
+                // So that whoever comes back sees the newer one. Else the watch brings it.
+                let _ = self.get_live(&object.api, &object.key()).await;
+                return Err(changed());
             }
+            Err(ApiError::NotFound(_)) => return Err(changed()),
             Err(error) => return Err(error),
         }
         // The answer may have taken its time.

@@ -1,12 +1,15 @@
 use std::convert::Infallible;
 
 use bridge_core::watch_plan::GroupKind;
-use http::{Response, StatusCode};
+use http::{Response, StatusCode, header};
 use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{client::DEADLINE, metrics::Metrics};
+use crate::{
+    client::{DEADLINE, METADATA_ONLY},
+    metrics::Metrics,
+};
 
 fn api() -> Arc<ApiType> {
     Arc::new(ApiType {
@@ -30,8 +33,16 @@ fn not_found(kind: &str, name: &str) -> (StatusCode, Value) {
 /// Answers each write with one answer and each read with another; the store knows the bucket `a` of uid `1`.
 fn writer(write: (StatusCode, Value), read: (StatusCode, Value)) -> (Writer, Arc<Object>) {
     let service = tower::service_fn(move |request: Request<Body>| {
+        let is_partial = request
+            .headers()
+            .get(header::ACCEPT)
+            .is_some_and(|accept| accept == METADATA_ONLY);
         let (status, body) = if request.method() == Method::GET {
-            read.clone()
+            let (status, mut body) = read.clone();
+            if is_partial && let Some(body) = body.as_object_mut() {
+                body.remove("spec");
+            }
+            (status, body)
         } else {
             write.clone()
         };
@@ -99,6 +110,7 @@ async fn what_has_changed_since_it_was_seen_is_a_conflict() {
     let newer = || {
         let mut newer = bucket("1");
         newer["metadata"]["resourceVersion"] = json!("8");
+        newer["spec"] = json!({"size": 1});
         (StatusCode::OK, newer)
     };
     let cases = [
@@ -113,6 +125,24 @@ async fn what_has_changed_since_it_was_seen_is_a_conflict() {
         let result = writer.verify_current(&known, || true).await;
         assert_eq!(result.err().map_or("none", |error| error.reason()), expected);
     }
+    // Whole, whatever was compared.
+    let (writer, known) = writer((StatusCode::OK, Value::Null), newer());
+    assert!(writer.verify_current(&known, || true).await.is_err());
+    let stored = writer.store.get(&known.key()).unwrap();
+    assert_eq!(
+        (stored.resource_version(), stored.spec_value()),
+        (8, Arc::new(json!({"size": 1})))
+    );
+}
+
+#[tokio::test]
+async fn what_is_compared_is_not_stored() {
+    let mut same = bucket("1");
+    same["spec"] = json!({"size": 1});
+    let (writer, known) = writer((StatusCode::OK, Value::Null), (StatusCode::OK, same));
+    assert_eq!(writer.verify_current(&known, || true).await, Ok(()));
+    let stored = writer.store.get(&known.key()).unwrap();
+    assert!(Arc::ptr_eq(&stored, &known));
 }
 
 #[tokio::test]

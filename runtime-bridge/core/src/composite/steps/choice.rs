@@ -1,11 +1,16 @@
 //! Without a composition there is nothing to compose.
 
+use jiff::SignedDuration;
+
 use super::super::{
     context::Context,
     outcome::{Flow, NEXT, rest, write_status},
     status::{ConditionReport, Report},
 };
 use crate::{managed::Event, reasons::ConditionReason};
+
+/// Until it is looked for again.
+const AGAIN: SignedDuration = SignedDuration::from_mins(1);
 
 pub(in super::super) fn report_missing(of: &Context) -> Flow {
     let problem = match &of.snapshot.choice {
@@ -29,8 +34,8 @@ pub(in super::super) fn report_missing(of: &Context) -> Flow {
         ..Report::default()
     };
     match write_status(of, &report, vec![Event::warning(event, &message)]) {
-        // What it waits for wakes it.
-        NEXT => rest(None),
+        // What it waits for wakes it, save where nobody says so, as with a revision whose status may not be written.
+        NEXT => rest(Some(of.snapshot.now + AGAIN)),
         written => written,
     }
 }
