@@ -284,6 +284,27 @@ mod tests {
     }
 
     #[test]
+    fn endings_are_as_the_flags_say() {
+        let of = |flags: &[&str]| {
+            let flags: Vec<&str> = ["--compositions"].iter().chain(flags).copied().collect();
+            let compositions = line(&flags).compositions("n").unwrap();
+            (
+                compositions.deletion_deadline,
+                compositions.replay_window,
+                compositions.vanishing_parents,
+            )
+        };
+        let minutes = Duration::from_mins;
+        assert_eq!(of(&[]), (minutes(15), minutes(10), false));
+        let flags = [
+            "--deletion-deadline=1m",
+            "--replay-window=2m",
+            "--vanishing-parents",
+        ];
+        assert_eq!(of(&flags), (minutes(1), minutes(2), true));
+    }
+
+    #[test]
     fn a_folder_for_tls_has_the_files_of_cert_manager() {
         assert!(line(&[]).tls().is_none());
         let files = line(&["--function-tls-dir", "/tls"]).tls().unwrap();

@@ -109,6 +109,9 @@ pub static TTL_CONTROLLER: Row = Row::one("TTL 60 s: controller", "% of a core",
 /// One per XR and minute, or fewer where a response is still good.
 pub static TTL_CALLS: Row = Row::one("TTL 60 s: calls of the function", "per min", KNOWN);
 
+/// Calls that needed none, as the response was still good.
+pub static TTL_HITS: Row = Row::one("TTL 60 s: responses from the cache", "per min", KNOWN);
+
 /// Of all XRs at once: for information, as the requests of the user and of the deletions before are in the way.
 pub static DELETING_AT_ONCE: Row = Row {
     what: "DELETE to Deleting visible, all at once",
@@ -118,6 +121,12 @@ pub static DELETING_AT_ONCE: Row = Row {
 /// One after another, from the request until the user's watch shows it.
 pub static DELETING: Row = Row {
     what: "DELETE to Deleting visible, 5 per s",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::AtMost(1000.0)),
+};
+/// Of claims, beside the same XRs.
+pub static CLAIM_DELETING: Row = Row {
+    what: "claims: DELETE to Deleting visible, 5 per s",
     unit: "ms",
     lines: &halves(Goal::None, Goal::AtMost(1000.0)),
 };
@@ -238,6 +247,8 @@ pub static BESIDE_UNWATCHED_RATIO: Row = Row::one(
 
 /// From the user's POST until the user's watch shows it Ready.
 pub static LARGE_READY: Row = Row::one("create to Ready", "s", &whole(Goal::AtMost(30.0)));
+/// Of circuits while it is created.
+pub static LARGE_THROTTLED: Row = Row::one("runs held back while it is created", "", NONE);
 /// Until it is Synced with that, less what the function has used of a processor.
 pub static LARGE_CHANGE: Row = Row::one(
     "composition edited, 1 of 1000 objects changed, less the function's CPU",

@@ -80,6 +80,21 @@ pub(crate) async fn request_deletion<'n>(board: &Board, names: &'n [String]) -> 
         .await
 }
 
+/// The same, one after another at this pace.
+pub(crate) async fn request_deletion_paced<'n>(
+    board: &Board,
+    names: &'n [String],
+    pace: Duration,
+) -> HashMap<&'n String, Instant> {
+    let mut sent = HashMap::new();
+    let mut tick = tokio::time::interval(pace);
+    for name in names {
+        tick.tick().await;
+        sent.extend(request_deletion(board, std::slice::from_ref(name)).await);
+    }
+    sent
+}
+
 /// Deletes all of them; seconds from the first request until the last was seen deleted.
 pub(crate) async fn delete(board: &Board, names: &[String]) -> f64 {
     let begun = Instant::now();

@@ -17,6 +17,8 @@ pub struct Request {
     pub name: String,
     /// A deletion of the object with this uid alone.
     pub names_uid: bool,
+    /// A deletion of this version of it alone.
+    pub names_version: bool,
 }
 
 impl Request {

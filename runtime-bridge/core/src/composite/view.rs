@@ -123,3 +123,7 @@ fn without(map: &Value, is_out: impl Fn(&str) -> bool) -> Value {
 fn is_own_annotation(name: &str) -> bool {
     name.starts_with(names::OUR_PREFIX)
 }
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

@@ -16,6 +16,8 @@ pub(crate) async fn measure(subject: &Subject, report: &mut Report) {
     let all = names("large", 1);
     let ready = create(&board, &all, |name| LARGE.manifest(name)).await;
     notes.note(&rows::LARGE_READY, ready[0] / 1000.0);
+    let opened = subject.metric("circuit_breaker_opens_total").await;
+    notes.note(&rows::LARGE_THROTTLED, opened);
     let before = subject.usage_when_quiet().await;
     let held = board
         .api

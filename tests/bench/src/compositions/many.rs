@@ -1,7 +1,7 @@
 //! Many XRs of 10 objects: memory, rest, changes, a restart, an edit of their composition, and their deletion.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 use super::{
     blocked::GIVEN_BACK_AFTER,
     lives::{FEW, PACE, f64_of, warm_up},
-    manifests::BATCH,
+    manifests::{BATCH, PURCHASE},
     rest,
     subject::{Subject, Usage},
 };
 use crate::{
     board::Board,
-    user::{create, names, request_deletion, to_millis},
+    user::{create, names, request_deletion, request_deletion_paced, to_millis},
 };
 
 const KIND: &str = "XRs of 10 objects";
@@ -54,6 +54,7 @@ pub(crate) async fn measure(subject: &mut Subject, many: Many, report: &mut Repo
     removal(subject, &board, &all[1..], &mut notes).await;
     restart(subject, &board, &all, &mut notes).await;
     edit(subject, &board, all.len(), &mut notes).await;
+    claims_deletion(subject, &mut notes).await;
     deletion(subject, &board, &all, &mut notes).await;
     rest::with_ttl(subject, many.objects, many.ttl_rest, &mut notes).await;
 }
@@ -209,18 +210,25 @@ fn of_instances(before: &Usage, after: &Usage) -> f64 {
     u32::try_from(sum).map_or(f64::MAX, f64::from)
 }
 
+/// Claims, one after another, while all XRs are at rest.
+async fn claims_deletion(subject: &Subject, notes: &mut Notes<'_>) {
+    let board = subject.board(&PURCHASE);
+    let claims = names("claimed", CHANGES);
+    create(&board, &claims, |name| PURCHASE.manifest(name)).await;
+    subject.usage_when_quiet().await;
+    let sent = request_deletion_paced(&board, &claims, PACE).await;
+    let deleting = board.until_deleting(&claims).await;
+    notes.note_all(&rows::CLAIM_DELETING, to_millis(&claims, &sent, &deleting));
+    board.until_deleted(&claims).await;
+}
+
 /// Some of them one after another while the others are at rest, and then those at once.
 async fn deletion(subject: &Subject, board: &Board, all: &[String], notes: &mut Notes<'_>) {
     let before = subject.usage_when_quiet().await;
     let parts = subject.parts().list_metadata(&ListParams::default()).await;
     let composed = parts.expect("a list").items.len();
     let (some, others) = all.split_at(CHANGES.min(all.len() / 2));
-    let mut sent = HashMap::new();
-    let mut tick = tokio::time::interval(PACE);
-    for name in some {
-        tick.tick().await;
-        sent.extend(request_deletion(board, std::slice::from_ref(name)).await);
-    }
+    let sent = request_deletion_paced(board, some, PACE).await;
     let deleting = board.until_deleting(some).await;
     notes.note_all(&rows::DELETING, to_millis(some, &sent, &deleting));
     board.until_deleted(some).await;

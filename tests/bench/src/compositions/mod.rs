@@ -80,6 +80,9 @@ struct Plan {
     trouble: usize,
 }
 
+/// For how long other counts are at rest: what is of interest is their memory.
+const REST_OF_OTHERS: Duration = Duration::from_mins(1);
+
 impl Plan {
     fn of(args: &CompositionsArgs) -> Self {
         let mut plan = if args.quick { Self::quick() } else { Self::full() };
@@ -168,8 +171,8 @@ impl Plan {
             },
             many: Many {
                 objects: 1_000,
-                rest: Duration::from_mins(1),
-                ttl_rest: Duration::from_mins(2),
+                rest: Duration::from_mins(10),
+                ttl_rest: Duration::from_mins(10),
             },
             at_rest: vec![100, 1_000, 5_000],
             blocked: Blocked {
@@ -215,7 +218,12 @@ pub(crate) async fn measure(args: &CompositionsArgs) {
         for &objects in plan.at_rest.iter().filter(|_| is_measured) {
             eprintln!("{objects} at rest, run {run} of {runs}");
             let subject = Subject::start(Side::Ours, Composed::Parts).await;
-            let many = Many { objects, ..plan.many };
+            let rest = plan.many.rest.min(REST_OF_OTHERS);
+            let many = Many {
+                objects,
+                rest,
+                ..plan.many
+            };
             many::measure_rest(&subject, many, &mut report).await;
             output::write(&report, &args.out, "compositions");
         }

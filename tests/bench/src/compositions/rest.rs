@@ -42,7 +42,11 @@ pub(crate) async fn with_ttl(subject: &Subject, objects: usize, span: Duration, 
         controller: &rows::TTL_CONTROLLER,
         calls: &rows::TTL_CALLS,
     };
+    let hits = "function_run_function_response_cache_hits_total";
+    let before = subject.metric(hits).await;
     observe(subject, span, &rows, notes).await;
+    let minutes = span.as_secs_f64() / 60.0;
+    notes.note(&rows::TTL_HITS, (subject.metric(hits).await - before) / minutes);
     delete(&board, &timed).await;
     subject.until_no_parts().await;
 }

@@ -215,6 +215,17 @@ impl Subject {
         answer.text().await.expect("a page")
     }
 
+    /// The sum of all series of one of the bridge's metrics.
+    pub(crate) async fn metric(&self, name: &str) -> f64 {
+        let metrics = self.admin("/metrics").await;
+        let series = metrics.lines().filter_map(|line| {
+            let rest = line.strip_prefix(name)?;
+            let is_it = rest.starts_with(['{', ' ']);
+            is_it.then(|| rest.rsplit_once(' ')?.1.parse::<f64>().ok())?
+        });
+        series.sum()
+    }
+
     pub(crate) fn start_controller(&mut self) {
         let spawn = match self.side {
             Side::Ours => self.bridge(),

@@ -86,16 +86,18 @@ impl Call {
 
     /// The request as chaos sees it.
     pub(crate) fn told(&self) -> Request {
+        let names = |precondition: &str| {
+            let options = || self.json().unwrap_or_default();
+            self.verb == Verb::Delete && options()["preconditions"][precondition].is_string()
+        };
         Request {
             verb: self.verb.word(),
             resource: self.plural.clone(),
             subresource: self.subresource.clone(),
             namespace: self.namespace.clone(),
             name: self.name.clone(),
-            names_uid: self.verb == Verb::Delete
-                && self
-                    .json()
-                    .is_ok_and(|options| options["preconditions"]["uid"].is_string()),
+            names_uid: names("uid"),
+            names_version: names("resourceVersion"),
         }
     }
 

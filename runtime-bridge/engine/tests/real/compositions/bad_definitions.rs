@@ -133,6 +133,42 @@ async fn a_crd_of_another_owner_is_left_alone_and_named() {
     bridge.end().await;
 }
 
+/// It has another plural, and another owner, too.
+#[tokio::test]
+async fn a_kind_that_another_crd_has_is_served_once_that_is_gone() {
+    let stage = Stage::new().await;
+    stage.install().await;
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let theirs = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("orderings.{GROUP}")},
+        "spec": {
+            "group": GROUP, "scope": "Namespaced",
+            "names": {"kind": "Order", "listKind": "OrderingList", "plural": "orderings", "singular": "ordering"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+        },
+    });
+    stage.admin.create(admin::DEFINITIONS, &theirs).await.unwrap();
+    let path = format!("{}/orderings.{GROUP}", admin::DEFINITIONS);
+    let theirs = stage
+        .condition(&path, "Established", "InitialNamesAccepted")
+        .await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.create(DEFINITIONS, &definition()).await;
+    stage.create(COMPOSITIONS, &composition("1")).await;
+    let said = message(&stage, &definition_path(), "Established", "CrdNotEstablished").await;
+    assert!(said.contains(r#""Order" is already in use"#), "{said}");
+    bridge.rests().await;
+    assert_eq!(stage.admin.get(&path).await.unwrap(), theirs);
+
+    stage.admin.delete(&path).await.unwrap();
+    stage
+        .condition(&definition_path(), "Established", "WatchingCompositeResource")
+        .await;
+    is_composed(&stage, "one").await;
+    bridge.end().await;
+}
+
 #[tokio::test]
 async fn a_composition_of_another_type_is_named_and_composes_nothing() {
     let stage = Stage::new().await;

@@ -106,6 +106,15 @@ async fn a_claim_is_composed_changed_deleted_and_created_again() {
     stage.gone(&composite_of(&made)).await;
     assert_eq!(stage.values(&namespace).await, [""; 0]);
     assert_eq!(since(&bridge, &before)["delete xpurchases"], 1);
+    for (reason, message) in [
+        ("BindCompositeResource", "Successfully bound composite resource"),
+        (
+            "DeleteCompositeResource",
+            "Successfully deleted composite resource",
+        ),
+    ] {
+        stage.event(&namespace, reason, message).await;
+    }
     stage
         .create(&claims(&namespace), &claim("a", &json!({"first": "again"})))
         .await;

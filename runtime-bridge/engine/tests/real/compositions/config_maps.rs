@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     bad_input::{failure, respond},
+    deployments::deployment,
     kinds_that_go,
 };
 
@@ -57,6 +58,10 @@ impl Functions for ConfigMaps {
                 desired
                     .resources
                     .insert(name.clone(), kinds_that_go::bucket(value));
+                continue;
+            }
+            if name == "deployment" {
+                desired.resources.insert(name.clone(), deployment(value));
                 continue;
             }
             if ["connect", "nest"].contains(&name.as_str()) {

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{Bridge, DEFINITIONS, GROUP, Stage, crd_path, definition, definition_path, order, orders};
+use super::stage::{
+    Bridge, COMPOSITIONS, DEFINITIONS, GROUP, REVISIONS, Stage, crd_path, definition, definition_path, order,
+    orders,
+};
 
 /// An order of one `ConfigMap`, in a namespace of that name.
 async fn composed_order(stage: &Stage, namespace: &str) -> String {
@@ -149,6 +152,34 @@ async fn what_does_not_go_is_named_and_can_be_left_behind() {
     );
     let counted = "crossbridge_released_objects_total{kind=\"ConfigMap\"} 1";
     assert!(metrics.lines().any(|line| line == counted), "{metrics}");
+    stage.event(&namespace, "ReleasedComposed", uid).await;
+    bridge.end().await;
+}
+
+/// Nor are the functions that composed it: what is to go is in its references.
+#[tokio::test]
+async fn a_composite_resource_ends_without_composition_and_revision() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = composed_order(&stage, "one").await;
+    stage
+        .admin
+        .delete(&format!("{COMPOSITIONS}/orders"))
+        .await
+        .unwrap();
+    let revisions = stage.admin.get(REVISIONS).await.unwrap();
+    for revision in revisions["items"].as_array().unwrap() {
+        let path = format!("{REVISIONS}/{}", revision["metadata"]["name"].as_str().unwrap());
+        stage.admin.delete(&path).await.unwrap();
+        stage.gone(&path).await;
+    }
+    let path = format!("{}/a", orders(&namespace));
+    stage.condition(&path, "Synced", "ReconcileError").await;
+    stage.admin.delete(&path).await.unwrap();
+    stage.gone(&path).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
     bridge.end().await;
 }
 

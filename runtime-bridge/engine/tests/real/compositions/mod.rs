@@ -11,6 +11,7 @@ mod connection_details;
 mod counted_writes;
 mod crossplane_kinds;
 mod definitions;
+mod deployments;
 mod edited_by_hand;
 mod edited_claims;
 mod ending_badly;

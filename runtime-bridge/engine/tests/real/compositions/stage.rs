@@ -228,6 +228,20 @@ impl Stage {
         self.object(path, has_it).await
     }
 
+    /// Waits until an event of a namespace has this reason, and a message that contains this.
+    pub async fn event(&self, namespace: &str, reason: &str, part: &str) {
+        let path = format!("/api/v1/namespaces/{namespace}/events?fieldSelector=reason={reason}");
+        let has_it = |events: &Value| {
+            let mut events = events["items"].as_array().into_iter().flatten();
+            events.any(|event| {
+                event["message"]
+                    .as_str()
+                    .is_some_and(|message| message.contains(part))
+            })
+        };
+        self.object(&path, has_it).await;
+    }
+
     pub async fn ready(&self, path: &str) -> Value {
         self.condition(path, "Synced", "ReconcileSuccess").await;
         self.condition(path, "Ready", "Available").await

@@ -108,6 +108,8 @@ async fn a_usage_is_ready_after_three_writes_and_gone_after_two() {
     assert_eq!(count(&bridge, "update usages"), 2, "{:?}", bridge.writes());
     assert_eq!(count(&bridge, "patch configmaps"), 1, "{:?}", bridge.writes());
     assert_eq!(bridge.writes().values().sum::<u64>(), 3, "{:?}", bridge.writes());
+    let configured = "Usage configured successfully.";
+    stage.event(&namespace, "UsageConfigured", configured).await;
 
     stage.admin.delete(&path).await.unwrap();
     stage.gone(&path).await;
@@ -351,6 +353,17 @@ async fn usages_of_the_other_kinds_protect_cluster_scoped_objects() {
         message(&refused, "Ready"),
         "cannot get used resource: ConfigMap is namespaced: what is in a namespace is protected by a Usage of that namespace"
     );
+    for ended in [legacy_usages, cluster_usages] {
+        let ended = format!("{ended}/protect");
+        stage.admin.delete(&ended).await.unwrap();
+        stage.gone(&ended).await;
+        let last = ended.starts_with(cluster_usages);
+        stage
+            .object(&path, |of| {
+                is_in_use(of) != last && by("ClusterUsage protect: why")(of) != last
+            })
+            .await;
+    }
     bridge.end().await;
 }
 

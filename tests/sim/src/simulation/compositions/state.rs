@@ -171,12 +171,16 @@ pub(super) fn composed(state: &ClusterState) -> impl Iterator<Item = (&Value, &s
         })
 }
 
-/// Whether its references name an object.
-pub(super) fn lists(composite: &Value, object: &Value) -> bool {
+/// Its references to what it composed.
+pub(super) fn references(composite: &Value) -> &[Value] {
     let modern = composite.pointer("/spec/crossplane/resourceRefs");
     let refs = modern.or_else(|| composite.pointer("/spec/resourceRefs"));
-    let refs = refs.and_then(Value::as_array);
-    refs.into_iter().flatten().any(|reference| {
+    refs.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Whether its references name an object.
+pub(super) fn lists(composite: &Value, object: &Value) -> bool {
+    references(composite).iter().any(|reference| {
         let namespace = reference["namespace"].as_str();
         let namespace = namespace.unwrap_or_else(|| text(composite, "/metadata/namespace"));
         reference["kind"] == object["kind"]

@@ -101,6 +101,10 @@ impl Run {
         let mut composed: Vec<&Value> = state::composed(&state)
             .filter_map(|(composed, owner)| (owner == uid).then_some(composed))
             .collect();
+        let (refers, has) = (state::references(composite).len(), composed.len());
+        if refers != has {
+            return Some(format!("{name} refers to {refers} objects, and has {has}"));
+        }
         if self.plan.has_secrets && kind == Kind::Purchase {
             let details = composed
                 .iter()

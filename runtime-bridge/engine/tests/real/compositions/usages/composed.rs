@@ -67,6 +67,8 @@ async fn under_the_deletion_of_its_composite_resource_a_usage_outlives_what_uses
         (is_in_use(&held), &held["metadata"]["deletionTimestamp"]),
         (true, &Value::Null)
     );
+    let waits = r#"Waiting for the using resource (which is a "ConfigMap" named "shop-app") to be deleted."#;
+    stage.event(&namespace, "WaitingUsingDeleted", waits).await;
     stage.admin.patch(&app, &hold(&Value::Null)).await.unwrap();
     for path in [&usage, &db, &path] {
         stage.gone(path).await;

@@ -23,15 +23,18 @@ pub(super) fn nothing_foreign_is_deleted(written: &Written) -> Option<String> {
     if group == GROUP {
         return foreign_composite(written, object);
     }
-    // Its own, by which it tries the guard.
-    if text(object, "/metadata/labels/crossplane.io~1composite").is_empty()
-        && text(object, "/metadata/name").starts_with("crossbridge-")
-    {
+    if is_of_the_guard(object) {
         return None;
     }
     let owned =
         controller(object).is_some_and(|owner| is_composite_kind(owner) || state::is_claim_kind(owner));
     (!owned).then(|| format!("{} belongs to another owner, and was deleted", about(object)))
+}
+
+/// Its own, by which it tries the guard.
+fn is_of_the_guard(object: &Value) -> bool {
+    text(object, "/metadata/labels/crossplane.io~1composite").is_empty()
+        && text(object, "/metadata/name").starts_with("crossbridge-")
 }
 
 fn foreign_composite(written: &Written, object: &Value) -> Option<String> {
@@ -60,10 +63,15 @@ fn claims_name<'a>(state: &'a ClusterState, claim: &str) -> &'a str {
     found.map_or("", |found| text(found, "/spec/resourceRef/name"))
 }
 
-/// No deletion could hit a successor.
+/// No deletion could hit a successor, or what somebody has changed since.
 pub(super) fn deletions_are_guarded(written: &Written) -> Option<String> {
     let (request, object) = written.asked_to_go()?;
-    (!request.names_uid).then(|| format!("{} was deleted without its uid", about(object)))
+    let lacks = match () {
+        () if !request.names_uid => "uid",
+        () if !request.names_version && !is_of_the_guard(object) => "version",
+        () => return None,
+    };
+    Some(format!("{} was deleted without its {lacks}", about(object)))
 }
 
 /// A composite resource says that it is being deleted before anything goes.

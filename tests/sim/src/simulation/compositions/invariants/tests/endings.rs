@@ -31,17 +31,20 @@ fn what_belongs_to_others_is_not_deleted() {
 }
 
 #[test]
-fn a_deletion_names_a_uid() {
-    let mut world = World::new(false);
-    let order = world.order("web", &["a"]);
-    world.config_map("a", &order);
-    world.forget();
-    world.delete(&format!("{CONFIG_MAPS}/a"));
-    let request = Request {
-        names_uid: false,
-        ..of_bridge("delete", CONFIG_MAPS, "a")
-    };
-    assert_eq!(world.broken(Some(&request)), ["deletions_are_guarded"]);
+fn a_deletion_names_uid_and_version() {
+    for (names_uid, names_version) in [(false, true), (true, false)] {
+        let mut world = World::new(false);
+        let order = world.order("web", &["a"]);
+        world.config_map("a", &order);
+        world.forget();
+        world.delete(&format!("{CONFIG_MAPS}/a"));
+        let request = Request {
+            names_uid,
+            names_version,
+            ..of_bridge("delete", CONFIG_MAPS, "a")
+        };
+        assert_eq!(world.broken(Some(&request)), ["deletions_are_guarded"]);
+    }
 }
 
 #[test]

@@ -205,6 +205,7 @@ fn of_bridge(verb: &'static str, collection: &str, name: &str) -> Request {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         names_uid: true,
+        names_version: true,
     }
 }
 
