@@ -26,8 +26,9 @@ pub(super) fn is_first_create(of: &Facts) -> bool {
 /// It may be deleted with the claim: the claim bound it, and nothing uses it. Of who bound it before, whatever the name, it is another's.
 pub(super) fn may_delete(of: &Facts) -> bool {
     // A label without a usage protects nothing that the bridge knows of: if a guard heeds it, it says so.
-    let is_used = of.snapshot.in_use.is_some() || of.snapshot.unknown_usages.is_some();
-    of.ours().is_some_and(|xr| !xr.is_deleting()) && (!is_used || Rule::InUseIsNotDeleted.is_off())
+    let is_used = of.snapshot.in_use.is_some() && !Rule::InUseIsNotDeleted.is_off();
+    let may_be = of.snapshot.unknown_usages.is_some() && !Rule::UsagesAreKnownFirst.is_off();
+    of.ours().is_some_and(|xr| !xr.is_deleting()) && !is_used && !may_be
 }
 
 /// Until when a create of it that was sent, by whomever, may still land.

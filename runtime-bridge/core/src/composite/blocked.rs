@@ -127,13 +127,17 @@ struct Blocker {
 
 /// Usages cannot be listed: what is not being deleted yet may be in use.
 fn unlisted(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
-    let why = of.snapshot.in_use.unknown.as_deref()?;
+    let why = in_use::unlisted(of)?;
     let is_kept =
         |id: &&ObjectId| matches!(of.seen(id), Some(ObjectState::Exists(object)) if !object.is_deleting());
     let kept = remaining.iter().find(is_kept)?;
     Some(Blocker {
         reason: DeletionReason::Unreachable,
-        message: format!("{kept} is not deleted, as {}", protection::unlisted(why)),
+        message: format!(
+            "{kept} is not deleted{}, as {}",
+            hold::waiting_since(of),
+            protection::unlisted(why)
+        ),
     })
 }
 
@@ -155,7 +159,10 @@ fn unlisted_secret(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
     let release = to_release(xr, &format!("all/{}", xr.uid()));
     Some(Blocker {
         reason: DeletionReason::Unreachable,
-        message: format!("Secrets cannot be listed: {why}. One that it composed may be left{release}"),
+        message: format!(
+            "Secrets cannot be listed: {why}{}. One that it composed may be left{release}",
+            hold::waiting_since(of)
+        ),
     })
 }
 
@@ -167,7 +174,7 @@ fn blocker(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
                 (rank(of, remaining, id, object, &hold), hold, object.uid())
             }
             ObjectState::Unknown(why) => {
-                let hold = Hold::unreachable(why);
+                let hold = Hold::unreachable(of, why);
                 ((false, hold.rank()), hold, "")
             }
             // A create of it may still land: that ends by itself.
@@ -223,7 +230,7 @@ fn secret(of: &Context) -> Option<Blocker> {
     let release = to_release(xr, &format!("all/{}", xr.uid()));
     Some(Blocker {
         reason: DeletionReason::Forbidden,
-        message: format!("{}{release}", failed.message),
+        message: format!("{}{}{release}", failed.message, hold::waiting_since(of)),
     })
 }
 

@@ -11,12 +11,13 @@ use serde_json::Value;
 use super::{
     ObjectId, ResourceRef,
     desired::ComposedResource,
+    live::LiveObject,
     pipeline::PipelineSpec,
     publication::{Publication, SecretName},
     requires::StepRequirements,
     snapshot::Basis,
 };
-use crate::{function::Observed, managed::Event};
+use crate::{function::Observed, managed::Event, rule::Rule};
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,6 +104,23 @@ pub struct Deletion {
     pub uid: String,
     /// `resourceVersion` that it was decided on.
     pub resource_version: String,
+}
+
+impl Deletion {
+    /// Guarded by uid and version: what was orphaned or made anew since it was seen is not met.
+    pub(super) fn of(id: ObjectId, reference: &ResourceRef, object: &LiveObject) -> Self {
+        let version = object.resource_version();
+        Self {
+            reference: reference.clone(),
+            id,
+            uid: object.uid().to_owned(),
+            resource_version: if Rule::DeletionNamesVersion.is_off() {
+                String::new()
+            } else {
+                version.to_owned()
+            },
+        }
+    }
 }
 
 /// A status to write.

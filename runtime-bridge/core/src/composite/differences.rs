@@ -14,18 +14,14 @@ use crate::rule::Rule;
 
 /// Ours, no longer desired, and to be deleted now.
 pub(super) fn obsolete(of: &Context) -> impl Iterator<Item = Deletion> {
-    let obsolete = of.plan.iter().flat_map(|plan| &plan.obsolete);
+    let plan = of.plan.as_ref().filter(|_| in_use::unlisted(of).is_none());
+    let obsolete = plan.into_iter().flat_map(|plan| &plan.obsolete);
     obsolete.filter_map(|(id, reference)| {
         let object = of
             .object(id)
             .filter(|object| rules::may_delete(of.snapshot, of.memory, object))
             .filter(|object| in_use::usage_of(of, id, object).is_none())?;
-        Some(Deletion {
-            reference: reference.clone(),
-            id: id.clone(),
-            uid: object.uid().to_owned(),
-            resource_version: object.resource_version().to_owned(),
-        })
+        Some(Deletion::of(id.clone(), reference, object))
     })
 }
 

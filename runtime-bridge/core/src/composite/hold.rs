@@ -26,8 +26,11 @@ impl Hold {
     }
 
     /// Of an object that cannot be read.
-    pub fn unreachable(why: &str) -> Self {
-        Self::new(DeletionReason::Unreachable, format!("cannot be read: {why}"))
+    pub fn unreachable(of: &Context, why: &str) -> Self {
+        Self::new(
+            DeletionReason::Unreachable,
+            format!("cannot be read: {why}{}", waiting_since(of)),
+        )
     }
 
     /// Of several the most telling comes first: what a person has to act on before what takes its time.
@@ -53,6 +56,14 @@ pub(super) fn of(of: &Context, id: &ObjectId, object: &LiveObject) -> Option<Hol
         .or_else(|| deleting(object))
 }
 
+/// Since when one that is not being deleted itself is waited for, for people. The time is stored, so that a restart does not say another one.
+pub(super) fn waiting_since(of: &Context) -> String {
+    let since = of.snapshot.xr.deletion_time();
+    since
+        .map(|since| format!(" (the composite resource is being deleted since {since})"))
+        .unwrap_or_default()
+}
+
 /// By the usage that protects it. What is being deleted all the same waits for a usage only if it says so: else it does not heed usages.
 fn in_use(of: &Context, id: &ObjectId, object: &LiveObject) -> Option<Hold> {
     let usage = in_use::usage_of(of, id, object)?;
@@ -61,12 +72,16 @@ fn in_use(of: &Context, id: &ObjectId, object: &LiveObject) -> Option<Hold> {
         return None;
     }
     let cycle = in_use::cycle_of(of, usage);
+    let since = waiting_since(of);
     Some(if cycle.is_empty() {
-        Hold::new(DeletionReason::InUse, format!("is in use by {}", usage.text()))
+        Hold::new(
+            DeletionReason::InUse,
+            format!("is in use by {}{since}", usage.text()),
+        )
     } else {
         Hold::new(
             DeletionReason::Cycle,
-            format!("waits for itself, as these usages form a cycle: {cycle}"),
+            format!("waits for itself, as these usages form a cycle: {cycle}{since}"),
         )
     })
 }
@@ -75,13 +90,11 @@ fn in_use(of: &Context, id: &ObjectId, object: &LiveObject) -> Option<Hold> {
 fn refused(of: &Context, object: &LiveObject) -> Option<Hold> {
     let failed = of.memory.failed_deletions.get(object.uid());
     let failed = failed.filter(|failed| !failed.is_conflict)?;
+    let why = format!("{}{}", failed.message, waiting_since(of));
     Some(if object.label(names::IN_USE) == Some("true") {
-        Hold::new(DeletionReason::InUse, format!("is in use: {}", failed.message))
+        Hold::new(DeletionReason::InUse, format!("is in use: {why}"))
     } else {
-        Hold::new(
-            DeletionReason::Forbidden,
-            format!("is not deleted: {}", failed.message),
-        )
+        Hold::new(DeletionReason::Forbidden, format!("is not deleted: {why}"))
     })
 }
 

@@ -11,6 +11,14 @@ use crate::{
     rule::Rule,
 };
 
+/// Why it is not known what is in use: until it is, nothing is deleted.
+pub(super) fn unlisted<'a>(of: &Facts<'a>) -> Option<&'a str> {
+    if Rule::UsagesAreKnownFirst.is_off() {
+        return None;
+    }
+    of.snapshot.in_use.unknown.as_deref()
+}
+
 /// The first usage, by title, that protects an object; `None`: it is not in use.
 pub(super) fn usage_of<'a>(of: &'a Facts, id: &ObjectId, object: &LiveObject) -> Option<&'a UsageView> {
     if Rule::InUseIsNotDeleted.is_off() {

@@ -11,6 +11,7 @@ use super::{
     digest::ContentDigest,
     due::changing,
     facts::Facts,
+    in_use,
     live::{LiveObject, ObjectState, Ownership},
     memory::{CompositeMemory, FailedDeletion, FailedWrite},
     movement::Movement,
@@ -115,7 +116,8 @@ impl CompositeMemory {
             rejected.retry_at.get_or_insert(snapshot.now + TRY_AGAIN);
         }
         let may_pass = matches!(&snapshot.choice, Err(problem) if problem.may_pass);
-        let is_unknown = may_pass || Facts::new(snapshot, self).unknown().is_some();
+        let facts = Facts::new(snapshot, self);
+        let is_unknown = may_pass || facts.unknown().is_some() || in_use::unlisted(&facts).is_some();
         self.unknown_since = is_unknown.then(|| self.unknown_since.unwrap_or(snapshot.now));
         let mut uids: std::collections::BTreeSet<&str> = std::collections::BTreeSet::new();
         uids.extend(snapshot.seen.values().filter_map(|seen| match seen {

@@ -1,7 +1,7 @@
 //! Which object a selector means: the same for everybody who resolves it.
 
 use super::usage::Selector;
-use crate::composite::LiveObject;
+use crate::{composite::LiveObject, rule::Rule};
 
 /// The first by namespace and name of those that bear all labels and, if asked for, have the same controller. `controller`: uid of that of the
 /// usage.
@@ -29,10 +29,13 @@ pub fn select<'a>(
         };
         (text("namespace"), text("name"))
     };
-    objects
+    let mut selected = objects
         .into_iter()
-        .filter(|object| has_labels(object) && same_controller(object))
-        .min_by_key(|object| place(object))
+        .filter(|object| has_labels(object) && same_controller(object));
+    if Rule::FirstIsSelected.is_off() {
+        return selected.next();
+    }
+    selected.min_by_key(|object| place(object))
 }
 
 #[cfg(test)]

@@ -184,6 +184,7 @@ rules! {
     OverdueIsSaid: "a composite resource whose deletion takes longer than its deadline says so", [Module("composite")];
     DeletionIsSeenFirst: "nothing is deleted before the status says why", [Module("composite")];
     ReleaseNamesUid: "only what a release names by its uid is left behind", [Module("composite")];
+    DeletionNamesVersion: "an object is deleted only in the version that was decided upon", [Module("composite")];
     CompositeOutlivesComposed: "a composite resource stays until all that it composed is gone", [Module("composite")];
     OrphansAreNotDeleted: "while the finalizer orphan is on, nothing is deleted", [Module("composite")];
     FormerKindStays: "an object of a former kind stays until it is deleted by hand", [Module("composite")];
@@ -233,6 +234,9 @@ rules! {
     ReadyNeedsGuard: "a usage is ready only while the guard is proved", [Module("protection")];
     ReplayBelongsToTeardown: "a refused deletion is repeated only as part of what asked for it", [Module("protection")];
     InUseIsNotDeleted: "nothing composed or claimed is deleted that a usage protects", [Module("composite"), Module("claim")];
+    UsagesAreKnownFirst: "nothing composed or claimed is deleted while it is not known what is in use", [Module("composite"), Module("claim")];
     UsedKeepsItsExternal: "while a usage protects a managed resource its external resource is not deleted", [Module("failures")];
+    UnreadControllerIsWaitedFor: "a usage that is being deleted stays while its controller cannot be read", [Module("protection")];
+    FirstIsSelected: "of several that a selector matches the first by namespace and name is meant", [Module("protection")];
     OwnUsageGoesLast: "a usage whose using object is its composite resource is deleted after all else", [Module("composite")];
 }

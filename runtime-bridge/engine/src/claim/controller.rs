@@ -9,7 +9,6 @@ use super::{dependencies, pass, reconciler::ClaimReconciler};
 use crate::{
     engine::Controller,
     object::{Key, Object},
-    protection::are_usages_known,
     reconcile::{Next, Reconcile, ReconcileRequest},
     shell::{Said, report_unreadable},
     store::Change,
@@ -56,9 +55,7 @@ impl Reconcile for QueuedReconciler {
         }
         // What this process has not read yet is no news for the status. To take down, no composition is needed.
         let is_read = object.is_deleting() || of.shared.has_read_all();
-        // What is in use is known only once all usages are. Before, nothing is deleted; that is reported of what is to be.
-        let may_begin = object.is_deleting() || are_usages_known(&of.shared.watches);
-        if !is_read || !may_begin {
+        if !is_read {
             return Next::busy(now() + NOT_YET, request.priority);
         }
         let (Some(memory), _) = of.memories.take(&object) else {

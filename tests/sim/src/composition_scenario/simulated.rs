@@ -72,6 +72,10 @@ impl CompositionBackend for Simulated {
         self.environment().departure.is_taken()
     }
 
+    fn is_undisturbed(&self) -> bool {
+        self.environment().faults.fired() == 0
+    }
+
     fn take_recreation(&mut self) -> Option<Value> {
         self.environment().departure.take_recreation()
     }

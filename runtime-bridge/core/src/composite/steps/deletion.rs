@@ -50,12 +50,7 @@ pub(in super::super) fn release(of: &Context) -> Flow {
     }
     let releases: Vec<Deletion> = blocked::released(of)
         .filter(|(_, _, object)| !of.memory.holds_deletion(object.uid(), of.snapshot.now))
-        .map(|(id, reference, object)| Deletion {
-            uid: object.uid().to_owned(),
-            resource_version: object.resource_version().to_owned(),
-            reference: reference.clone(),
-            id,
-        })
+        .map(|(id, reference, object)| Deletion::of(id, reference, object))
         .take(of.snapshot.settings.batch)
         .collect();
     if releases.is_empty() {
@@ -66,8 +61,7 @@ pub(in super::super) fn release(of: &Context) -> Flow {
 
 /// What is in use is known only once all usages are: until then nothing is deleted.
 pub(in super::super) fn delete(of: &Context) -> Flow {
-    let are_usages_unknown = of.snapshot.in_use.unknown.is_some();
-    if !is_deleting(of) || are_usages_unknown || rules::orphans(&of.snapshot.xr) {
+    if !is_deleting(of) || in_use::unlisted(of).is_some() || rules::orphans(&of.snapshot.xr) {
         return NEXT;
     }
     let deletions: Vec<Deletion> = of
@@ -81,12 +75,7 @@ pub(in super::super) fn delete(of: &Context) -> Flow {
                 .filter(|object| !rules::is_released(&of.snapshot.xr, object.uid()))
                 .filter(|object| in_use::usage_of(of, &id, object).is_none())
                 .filter(|object| !in_use::goes_last(of, &id, object))?;
-            Some(Deletion {
-                uid: object.uid().to_owned(),
-                resource_version: object.resource_version().to_owned(),
-                reference: reference.clone(),
-                id,
-            })
+            Some(Deletion::of(id, reference, object))
         })
         .take(of.snapshot.settings.batch)
         .collect();
@@ -163,7 +152,7 @@ fn vanishes(of: &Context) -> bool {
         })
     };
     of.snapshot.settings.vanishing_parents
-        && of.snapshot.in_use.unknown.is_none()
+        && in_use::unlisted(of).is_none()
         && remaining(of).iter().all(is_left)
 }
 

@@ -22,7 +22,7 @@ use super::super::{
 use crate::{
     function::{DesiredState, Readiness},
     managed::{Event, Rest},
-    protection::UsageView,
+    protection::{self, UsageView},
     reasons::{CompositeEvent, ConditionReason},
     rule::Rule,
 };
@@ -120,6 +120,10 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
             .values()
             .any(|seen| matches!(seen, ObjectState::KindGone | ObjectState::Unknown(_)));
     let unwatched = is_unwatched.then(|| of.snapshot.now + LOOK_AGAIN);
+    let unlisted = kept_unlisted(of).map(|_| {
+        let soon = of.patience().map(|_| of.snapshot.now + LISTED_SOON);
+        soon.unwrap_or(of.snapshot.now + LOOK_AGAIN)
+    });
     let unconfirmed = of.plan.iter().flat_map(|plan| &plan.unconfirmed);
     let unread = unconfirmed.filter(|(id, _)| !of.memory.holds_read(id, of.snapshot.now));
     let confirm = earliest(unread.map(|(id, _)| rules::creates_end(of.snapshot, of.memory, id)));
@@ -143,6 +147,7 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
         confirm,
         reads,
         unwatched,
+        unlisted,
         rejected,
         publication,
         reserved,
@@ -175,6 +180,9 @@ fn awaited(of: &Context, resource: &ComposedResource) -> Option<String> {
 
 /// What is due, and held back by something else, is tried again after this.
 const HELD_BACK: Duration = Duration::from_secs(10);
+
+/// Usages are listed within a moment.
+const LISTED_SOON: Duration = Duration::from_millis(250);
 
 /// What is not watched is looked at again after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
@@ -260,6 +268,14 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
         format!("{id} is not desired any more, and stays as long as it is in use by {by}")
     });
     parts.extend(used);
+    // Mostly a matter of a moment.
+    let kept = kept_unlisted(of).filter(|_| of.patience().is_none());
+    parts.extend(kept.map(|(names, why)| {
+        format!(
+            "not desired any more, and kept: {names}, as {}",
+            protection::unlisted(why)
+        )
+    }));
     let deletions = plan.obsolete.iter().filter_map(|(id, _)| {
         let failed = of.memory.failed_deletions.get(of.object(id)?.uid())?;
         (!failed.is_conflict).then(|| failed.message.clone())
@@ -284,6 +300,16 @@ fn in_use_yet<'c>(of: &'c Context) -> impl Iterator<Item = (&'c ObjectId, &'c Us
         let object = of.object(id).filter(|object| !object.is_deleting())?;
         Some((id, in_use::usage_of(of, id, object)?))
     })
+}
+
+/// What is not desired any more, for people, and why it is not known whether it is in use; `None`: there is none, or it is known.
+fn kept_unlisted<'a>(of: &Context<'a>) -> Option<(String, &'a str)> {
+    let why = in_use::unlisted(of)?;
+    let obsolete = of.plan.iter().flat_map(|plan| &plan.obsolete);
+    let kept = obsolete.filter(|(id, _)| of.object(id).is_some_and(|object| !object.is_deleting()));
+    let kept: Vec<String> = kept.map(|(id, _)| id.to_string()).collect();
+    let names: Vec<&str> = kept.iter().map(String::as_str).collect();
+    (!names.is_empty()).then(|| (names_of(&names), why))
 }
 
 /// From the last response alone (I18).

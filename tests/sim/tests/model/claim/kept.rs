@@ -183,6 +183,22 @@ fn of_a_composite_resource_in_use_nothing_is_deleted_until_nothing_uses_it() {
 }
 
 #[test]
+fn while_usages_are_unknown_no_composite_resource_is_deleted() {
+    let mut world = World::new();
+    act(&mut world, Step::Create(1));
+    world.settle().unwrap();
+    let name = claim(&world, SHOP).unwrap().composite().unwrap().to_owned();
+    world.unlisted = Some("the list fails");
+    act(&mut world, Step::Delete);
+    world.settle_until(world.now + Duration::from_secs(15)).unwrap();
+    assert!(world.api.xrs[&name]["metadata"]["deletionTimestamp"].is_null());
+    let blocked = condition(&claim(&world, SHOP).unwrap(), "DeletionBlocked");
+    assert_eq!(blocked.0, "Unreachable");
+    world.unlisted = None;
+    live(&mut world, &[Step::Delete]).unwrap();
+}
+
+#[test]
 fn a_refused_write_of_a_claim_is_reported_and_tried_again() {
     let mut world = World::new();
     act(&mut world, Step::Create(1));

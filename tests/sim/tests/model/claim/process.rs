@@ -83,6 +83,8 @@ pub struct World {
     pub composes_within: Duration,
     /// What uses each composite resource.
     pub used_by: Option<&'static str>,
+    /// Why usages cannot be listed.
+    pub unlisted: Option<&'static str>,
 }
 
 impl World {
@@ -106,6 +108,7 @@ impl World {
             then_create: None,
             composes_within: Duration::from_millis(50),
             used_by: None,
+            unlisted: None,
         }
     }
 
@@ -371,7 +374,7 @@ impl World {
             xr: found.1,
             secrets: None,
             in_use: self.used_by.map(str::to_owned),
-            unknown_usages: None,
+            unknown_usages: self.unlisted.map(str::to_owned),
             is_unwatched: false,
             now: self.now,
         }

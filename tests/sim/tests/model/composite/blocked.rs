@@ -145,7 +145,7 @@ fn a_refused_deletion_and_its_answer_are_named() {
     pass(&mut world, 11);
     let (status, reason, message) = condition(&world, "DeletionBlocked").unwrap();
     assert_eq!((status.as_str(), reason.as_str()), ("True", "Forbidden"));
-    assert!(message.contains("as the test wants (and 1 more)"), "{message}");
+    assert!(message.contains("as the test wants (the composite resource is being deleted since 2026-01-01T00:00:00Z) (and 1 more)"), "{message}");
     world.refuses_deletions = false;
     world.settle().unwrap();
     assert_eq!(world.api.xr, None);

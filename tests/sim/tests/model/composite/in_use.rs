@@ -14,7 +14,7 @@ use super::{
     process::{World, composite},
 };
 
-fn usages(api: &Api) -> InUse {
+pub(super) fn usages(api: &Api) -> InUse {
     let usages = api.objects.iter().filter(|(id, _)| is_usage(&id.group, &id.kind));
     let views = usages.map(|(_, object)| UsageView::of(&Usage(LiveObject::new(object.clone()))));
     InUse {
@@ -25,7 +25,7 @@ fn usages(api: &Api) -> InUse {
 }
 
 /// Two composed objects.
-fn two() -> World {
+pub(super) fn two() -> World {
     let mut world = World::new(configmaps);
     world.in_use = usages;
     act(&mut world, Step::Create(&[("a", "1"), ("b", "1")]));
@@ -33,7 +33,7 @@ fn two() -> World {
     world
 }
 
-fn usage_id(name: &str) -> ObjectId {
+pub(super) fn usage_id(name: &str) -> ObjectId {
     ObjectId {
         group: "protection.crossplane.io".to_owned(),
         kind: "Usage".to_owned(),
@@ -46,7 +46,7 @@ fn named(id: &ObjectId) -> Value {
     json!({"apiVersion": "v1", "kind": id.kind, "resourceRef": {"name": id.name}})
 }
 
-fn usage(name: &str, of: &ObjectId, by: Option<&ObjectId>) -> Value {
+pub(super) fn usage(name: &str, of: &ObjectId, by: Option<&ObjectId>) -> Value {
     let mut usage = json!({
         "apiVersion": "protection.crossplane.io/v1beta1", "kind": "Usage",
         "metadata": {"name": name, "namespace": "team"},
@@ -58,14 +58,14 @@ fn usage(name: &str, of: &ObjectId, by: Option<&ObjectId>) -> Value {
     usage
 }
 
-fn blocked(world: &World) -> (String, String) {
+pub(super) fn blocked(world: &World) -> (String, String) {
     let condition = composite(world).unwrap().condition("DeletionBlocked").cloned();
     let condition = condition.unwrap_or_default();
     let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
     (text("reason"), text("message"))
 }
 
-fn pass(world: &mut World, seconds: u64) {
+pub(super) fn pass(world: &mut World, seconds: u64) {
     let until = world.now + Duration::from_secs(seconds);
     world.settle_until(until).unwrap();
     world.now = world.now.max(until);
@@ -93,7 +93,7 @@ fn what_is_in_use_outlives_the_rest_and_is_named() {
     let (reason, message) = blocked(&world);
     assert_eq!(reason, "InUse");
     assert!(
-        message.starts_with(&format!("{a} is in use by Usage team/protect.")),
+        message.starts_with(&format!("{a} is in use by Usage team/protect (the composite")),
         "{message}"
     );
     act(&mut world, Step::Restart);
@@ -105,7 +105,7 @@ fn what_is_in_use_outlives_the_rest_and_is_named() {
 }
 
 /// Marks an object deleted, and keeps it, as a controller does that reports why.
-fn stuck(world: &mut World, id: &ObjectId, conditions: &Value) {
+pub(super) fn stuck(world: &mut World, id: &ObjectId, conditions: &Value) {
     world.api.edit(id, |mut object| {
         object["metadata"]["finalizers"] = json!(["test/held"]);
         object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
@@ -202,6 +202,52 @@ fn what_is_in_use_is_not_decomposed() {
     assert!(!world.api.objects.contains_key(&a));
     let synced = composite(&world).unwrap().condition("Synced").cloned().unwrap();
     assert_eq!(synced["message"], "");
+}
+
+fn unlisted(api: &Api) -> InUse {
+    InUse {
+        unknown: Some("the list fails".to_owned()),
+        ..usages(api)
+    }
+}
+
+#[test]
+fn while_usages_are_unknown_nothing_is_decomposed_and_all_else_goes_on() {
+    let mut world = two();
+    let a = composed(&world)["a"].clone();
+    let synced = |world: &World| composite(world).unwrap().condition("Synced").cloned().unwrap();
+    world.in_use = unlisted;
+    act(&mut world, Step::Edit(&[("b", "2"), ("c", "1")]));
+    // For a moment it is not worth a word.
+    pass(&mut world, 3);
+    assert_eq!(synced(&world)["message"], "");
+    pass(&mut world, 9);
+    assert_eq!(deletes(&world), [""; 0]);
+    let (b, c) = (composed(&world)["b"].clone(), composed(&world)["c"].clone());
+    let values = [&b, &c].map(|id| world.api.objects[id]["data"]["value"].clone());
+    assert_eq!(values, ["2", "1"]);
+    let told = synced(&world);
+    let message = told["message"].as_str().unwrap();
+    let expected =
+        format!("not desired any more, and kept: {a}, as usages cannot be listed: the list fails.");
+    assert!(message.starts_with(&expected), "{message}");
+    assert_eq!(told["status"], "True");
+    world.in_use = usages;
+    pass(&mut world, 12);
+    assert_eq!(deletes(&world), [&format!("delete {a}")]);
+    assert_eq!(synced(&world)["message"], "");
+}
+
+#[test]
+fn while_usages_are_unknown_nothing_is_deleted() {
+    let mut world = two();
+    world.in_use = unlisted;
+    act(&mut world, Step::Delete);
+    pass(&mut world, 60);
+    assert_eq!(deletes(&world), [""; 0]);
+    world.in_use = usages;
+    world.settle().unwrap();
+    assert_eq!((world.api.xr, world.api.objects.len()), (None, 0));
 }
 
 #[test]

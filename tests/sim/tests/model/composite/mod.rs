@@ -5,6 +5,7 @@
 mod api;
 mod behaviour;
 mod blocked;
+mod blockers;
 mod circuit;
 mod explore;
 mod faults;

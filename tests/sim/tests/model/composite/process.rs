@@ -61,6 +61,8 @@ pub struct World {
     pub refuses_deletions: bool,
     /// A person edits the composite resource while the next run goes on.
     pub edit_during_run: Option<fn(&mut Value)>,
+    /// A person is faster than the next deletion.
+    pub before_deletion: Option<fn(&mut Api)>,
     /// What is in use, as the watches show it.
     pub in_use: fn(&Api) -> InUse,
     pub settings: Settings,
@@ -106,6 +108,7 @@ impl World {
             refuses_writes: false,
             refuses_deletions: false,
             edit_during_run: None,
+            before_deletion: None,
             in_use: |_| InUse::default(),
             settings: Settings::default(),
             secrets: SecretVersions::new(),

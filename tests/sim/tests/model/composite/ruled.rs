@@ -6,7 +6,7 @@ use bridge_core::{
     composite::{ObjectId, names},
     function::{DesiredState, Readiness, ResultTarget, RunRequest, RunResponse, RunResult, Severity},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     api::NAMESPACE,
@@ -63,6 +63,25 @@ fn of_two_objects_of_one_name_one_is_left() {
     world.live_on(10 * MINUTE);
     assert!(world.api.objects.contains_key(&id));
     assert!(!world.api.objects.contains_key(&twin_id));
+}
+
+/// What was decided upon is not what is there.
+#[test]
+fn what_a_person_orphans_in_time_is_not_deleted() {
+    let mut world = composed_by(configmaps);
+    let id = composed(&world)["a"].clone();
+    world.before_deletion = Some(|api| {
+        for id in api.objects.keys().cloned().collect::<Vec<_>>() {
+            api.edit(&id, |mut object| {
+                object["metadata"]["ownerReferences"] = json!([]);
+                object["metadata"]["annotations"] = json!({});
+                Some(object)
+            });
+        }
+    });
+    act(&mut world, Step::Edit(&[("b", "1")]));
+    world.live_on(10 * MINUTE);
+    assert!(world.api.objects.contains_key(&id));
 }
 
 #[test]

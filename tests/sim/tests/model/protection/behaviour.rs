@@ -227,6 +227,33 @@ fn a_controller_that_cannot_be_read_is_waited_for() {
     assert_eq!(left(&world).len(), 0);
 }
 
+#[test]
+fn the_first_that_a_selector_matches_is_marked() {
+    let mut world = World::new();
+    act(&mut world, Step::Objects);
+    for name in ["c", "b"] {
+        let time = world.time();
+        world.api.create(
+            "Db",
+            name,
+            json!({"metadata": {"labels": {"app": "shop"}}}),
+            &time,
+        );
+    }
+    act(&mut world, Step::Usage("usage"));
+    world.api.edit(&id("Usage", "usage"), |usage| {
+        let of = usage["spec"]["of"].as_object_mut().unwrap();
+        of.remove("resourceRef");
+        of.insert(
+            "resourceSelector".to_owned(),
+            json!({"matchLabels": {"app": "shop"}}),
+        );
+    });
+    world.settle().unwrap();
+    let marked = |name| Mark::of(&live(world.api.get("Db", name).unwrap())).label;
+    assert_eq!(["b", "c", "db"].map(marked), [true, false, false]);
+}
+
 fn replays(edit: impl FnOnce(&mut World)) -> bool {
     let mut world = World::new();
     for step in [Step::ComposedObjects, Step::Usage("usage")] {

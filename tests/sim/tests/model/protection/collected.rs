@@ -6,13 +6,13 @@ use bridge_core::{
     composite::{LiveObject, ObjectState, ResourceRef, Settings},
     protection::{
         Additions, ControllerState, Known, Resolution, Side, Snapshot, Subject, Usage, UsageView, Which,
-        cycle, describe,
+        cycle, describe, select,
     },
 };
 use serde_json::Value;
 
 use super::{
-    api::{Id, id},
+    api::{Id, id, live},
     process::World,
 };
 
@@ -60,9 +60,20 @@ impl World {
 
     fn resolved(&self, usage: &Usage, side: Side) -> Option<Resolution> {
         let naming = usage.naming(side)?;
-        let Which::Name(name) = &naming.which else {
-            return Some(Resolution::Unmatched);
+        let name = match &naming.which {
+            Which::Name(name) => name.clone(),
+            Which::Selector(selector) => {
+                // In an order that no store promises.
+                let all = self.view.objects.iter().rev();
+                let all = all.filter(|(of, _)| of.0 == kind(&naming.kind));
+                let all: Vec<LiveObject> = all.map(|(_, object)| live(object)).collect();
+                let Some(one) = select(selector, None, &all) else {
+                    return Some(Resolution::Unmatched);
+                };
+                one.name().to_owned()
+            }
         };
+        let name = &name;
         let reference = naming.reference(name, true);
         Some(match self.known(&reference) {
             ObjectState::Exists(object) => Resolution::Found(reference, object),

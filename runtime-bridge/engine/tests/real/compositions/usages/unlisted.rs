@@ -41,7 +41,12 @@ async fn deletions_say_that_usages_cannot_be_listed_and_go_on_when_they_can() {
     stage
         .create(&claims(&namespace), &claim("a", &json!({"second": "2"})))
         .await;
+    let edited = format!("{}/edited", orders(&namespace));
+    stage
+        .create(&orders(&namespace), &order("edited", &json!({"former": "3"})))
+        .await;
     stage.ready(&held).await;
+    stage.ready(&edited).await;
     let composite = composite_of(&stage.ready(&kept).await);
     bridge.end().await;
 
@@ -76,14 +81,23 @@ async fn deletions_say_that_usages_cannot_be_listed_and_go_on_when_they_can() {
     let says_so =
         |definition: &Value| message(definition, "Established").contains("usages cannot be listed: ");
     stage.object(&definition_path(), says_so).await;
-    assert_eq!(stage.values(&namespace).await, ["1", "2"]);
+    // What only stands beside goes on: it composes, and keeps what it would delete.
+    let change = json!({"spec": {"values": {"former": null, "later": "4"}}});
+    stage.admin.patch(&edited, &change).await.unwrap();
+    let keeps = |order: &Value| {
+        let said = message(order, "Synced");
+        said.contains("not desired any more, and kept: ConfigMap ")
+            && said.contains("usages cannot be listed: ")
+    };
+    stage.object(&edited, keeps).await;
+    assert_eq!(stage.values(&namespace).await, ["1", "2", "3", "4"]);
 
     stage
         .admin
         .patch(&crd_path, &versions(&crd, false))
         .await
         .unwrap();
-    for path in [&held, &kept, &composite, &definition_path()] {
+    for path in [&held, &kept, &edited, &composite, &definition_path()] {
         stage.gone(path).await;
     }
     assert_eq!(stage.values(&namespace).await, [""; 0]);

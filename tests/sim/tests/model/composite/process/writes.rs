@@ -196,6 +196,9 @@ impl World {
     }
 
     pub(super) fn delete(&mut self, deletion: &Deletion) -> Result<bool, WriteFailure> {
+        if let Some(act) = self.before_deletion.take() {
+            act(&mut self.api);
+        }
         if self.refuses_deletions {
             return Err(write_failure(&Ok(Outcome::Refused)));
         }
