@@ -195,6 +195,13 @@ async fn what_is_created_in_the_place_of_a_composed_object_is_left() {
     bridge.end().await;
 }
 
+fn another_owner() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "name": "owner", "controller": true,
+        "uid": "4e2b56f2-2f6f-4b16-9b58-6a2f4d3a5c11",
+    })
+}
+
 #[tokio::test]
 async fn what_another_owner_took_over_is_left() {
     let stage = Stage::new().await;
@@ -215,11 +222,7 @@ async fn what_another_owner_took_over_is_left() {
     stage.admin.patch(&path, &paused(json!("true"))).await.unwrap();
     stage.condition(&path, "Synced", "ReconcilePaused").await;
     stage.admin.delete(&path).await.unwrap();
-    let owner = json!({
-        "apiVersion": "v1", "kind": "Secret", "name": "owner", "controller": true,
-        "uid": "4e2b56f2-2f6f-4b16-9b58-6a2f4d3a5c11",
-    });
-    let taken = json!({"metadata": {"ownerReferences": [owner]}});
+    let taken = json!({"metadata": {"ownerReferences": [another_owner()]}});
     let db = format!("/api/v1/namespaces/{namespace}/configmaps/shop-db");
     let uid = stage.admin.patch(&db, &taken).await.unwrap()["metadata"]["uid"].clone();
     stage.admin.patch(&path, &paused(Value::Null)).await.unwrap();
@@ -236,7 +239,7 @@ async fn what_another_owner_took_over_is_left() {
 }
 
 #[tokio::test]
-async fn what_loses_its_owner_while_it_is_deleted_is_waited_for_no_more() {
+async fn what_gets_another_owner_or_none_while_it_is_deleted_is_waited_for_no_more() {
     let stage = Stage::new().await;
     let bridge = Bridge::start(&stage.plane).await;
     stage.install().await;
@@ -246,30 +249,48 @@ async fn what_loses_its_owner_while_it_is_deleted_is_waited_for_no_more() {
     let values = json!({"db": "1", "app": "2"});
     stage.create(&orders(&namespace), &order("shop", &values)).await;
     stage.ready(&path).await;
-    let db = format!("/api/v1/namespaces/{namespace}/configmaps/shop-db");
-    stage
-        .admin
-        .patch(&db, &hold(&json!(["test/held"])))
-        .await
-        .unwrap();
+    let object = |name: &str| format!("/api/v1/namespaces/{namespace}/configmaps/shop-{name}");
+    let (db, app) = (object("db"), object("app"));
+    for path in [&db, &app] {
+        let held = hold(&json!(["test/held"]));
+        stage.admin.patch(path, &held).await.unwrap();
+    }
     stage.admin.delete(&path).await.unwrap();
-    stage
-        .object(&db, |map| !map["metadata"]["deletionTimestamp"].is_null())
-        .await;
-    let waits_for_it = |order: &Value| {
-        let words = "1 of 2 composed resources remain: ConfigMap \"one/shop-db\"";
-        says(order, "Ready", words)
+    for path in [&db, &app] {
+        stage
+            .object(path, |map| !map["metadata"]["deletionTimestamp"].is_null())
+            .await;
+    }
+    let waits_for_both = |order: &Value| {
+        says(
+            order,
+            "Ready",
+            "2 of 2 composed resources remain: ConfigMap \"one/shop-app\"",
+        )
     };
-    stage.object(&path, waits_for_it).await;
+    stage.object(&path, waits_for_both).await;
     let orphaned = json!({"metadata": {"ownerReferences": null}});
     let uid = stage.admin.patch(&db, &orphaned).await.unwrap()["metadata"]["uid"].clone();
+    let waits_for_one = |order: &Value| {
+        says(
+            order,
+            "Ready",
+            "1 of 2 composed resources remain: ConfigMap \"one/shop-app\"",
+        )
+    };
+    stage.object(&path, waits_for_one).await;
+    let owned = json!({"metadata": {"ownerReferences": [another_owner()]}});
+    stage.admin.patch(&app, &owned).await.unwrap();
     stage.gone(&path).await;
-    let left = "Left 1 of 2 objects that it referred to: ConfigMap \"one/shop-db\", which nobody controls";
+    let left = "Left 2 of 2 objects that it referred to: ConfigMap \"one/shop-app\", which Secret \"owner\" controls, ConfigMap \"one/shop-db\", \
+                which nobody controls";
     tells_what_it_left(&stage, left).await;
     // It goes when who holds it lets it go.
     assert_eq!(stage.admin.get(&db).await.unwrap()["metadata"]["uid"], uid);
-    stage.admin.patch(&db, &hold(&Value::Null)).await.unwrap();
-    stage.gone(&db).await;
+    for path in [&db, &app] {
+        stage.admin.patch(path, &hold(&Value::Null)).await.unwrap();
+        stage.gone(path).await;
+    }
     assert_eq!(stage.values(&namespace).await, [""; 0]);
     bridge.end().await;
 }
