@@ -9,7 +9,9 @@ use bridge_core::function::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::program::{Condition, ConditionEntry, Program, RequiredEntry, ResultEntry, SeverityEntry};
+use crate::program::{
+    Condition, ConditionEntry, CopyEntry, Entry, Program, RequiredEntry, ResultEntry, SeverityEntry,
+};
 
 /// The response to a request whose input is a [`Program`]; to any other input a fatal result.
 pub fn evaluate(request: &RunRequest) -> RunResponse {
@@ -44,7 +46,7 @@ fn run(program: &Program, request: &RunRequest) -> RunResponse {
         };
         let resource = Resource {
             ready,
-            ..Resource::of(entry.object.clone())
+            ..Resource::of(with_copies(entry, request))
         };
         desired.resources.insert(name.clone(), resource);
     }
@@ -84,6 +86,23 @@ fn run(program: &Program, request: &RunRequest) -> RunResponse {
         desired,
         context,
     }
+}
+
+fn with_copies(entry: &Entry, request: &RunRequest) -> Value {
+    let mut object = entry.object.clone();
+    for (to, CopyEntry { of, path }) in &entry.copies {
+        let required = request.required_resources.get(of).into_iter().flatten();
+        let texts: Vec<&str> = required
+            .filter_map(|one| one.object.pointer(path)?.as_str())
+            .collect();
+        let place = to.rsplit_once('/');
+        if let Some((parent, key)) = place
+            && let Some(Value::Object(fields)) = object.pointer_mut(parent)
+        {
+            fields.insert(key.to_owned(), texts.join(",").into());
+        }
+    }
+    object
 }
 
 fn target(on_claim: bool) -> ResultTarget {
@@ -297,6 +316,19 @@ mod tests {
         assert_eq!(response.context.unwrap().0["key"], 1);
         let status = &response.desired.composite.unwrap().object["status"];
         assert_eq!(status["shown"]["details"], json!({"database": []}));
+    }
+
+    #[test]
+    fn texts_of_required_objects_are_copied() {
+        let object = json!({"kind": "A", "data": {"own": "x"}});
+        let copies = json!({"/data/copied": {"of": "maps", "path": "/data/value"}});
+        let mut request = request(json!({"resources": {"one": {"object": object, "copies": copies}}}));
+        let map = |value: &str| Resource::of(json!({"data": {"value": value}}));
+        let copied = |request: &RunRequest| evaluate(request).desired.resources["one"].object["data"].clone();
+        assert_eq!(copied(&request), json!({"own": "x", "copied": ""}));
+        let maps = vec![map("a"), map("b")];
+        request.required_resources.insert("maps".to_owned(), maps);
+        assert_eq!(copied(&request), json!({"own": "x", "copied": "a,b"}));
     }
 
     #[test]

@@ -141,6 +141,19 @@ pub struct Entry {
     /// Whether it is ready; none: the function has no opinion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Condition>,
+    /// JSON pointer into the object, whose parent is there -> what is put there of required objects.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub copies: BTreeMap<String, CopyEntry>,
+}
+
+/// Texts of required objects, in their order, with commas between them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CopyEntry {
+    /// The requirement.
+    pub of: String,
+    /// JSON pointer into each of its objects.
+    pub path: String,
 }
 
 /// A condition over what is observed.

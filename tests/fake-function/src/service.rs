@@ -24,7 +24,7 @@ use tonic::{
     service::Routes,
 };
 
-use crate::{evaluate, wire};
+use crate::{Profile, evaluate, profile, wire};
 
 /// Version of the contract that a function serves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,9 +63,28 @@ pub struct Received {
 #[derive(Clone, Default)]
 pub struct FakeFunction {
     received: Arc<Mutex<Vec<Received>>>,
+    /// `None`: always as its program has it.
+    profile: Option<ProfileNow>,
 }
 
+/// How it answers at the moment.
+type ProfileNow = Arc<dyn Fn() -> Profile + Send + Sync>;
+
 impl FakeFunction {
+    /// One that answers by the profile that this returns, which is asked once per call.
+    pub fn with_profile(profile: impl Fn() -> Profile + Send + Sync + 'static) -> Self {
+        Self {
+            profile: Some(Arc::new(profile)),
+            ..Self::default()
+        }
+    }
+
+    fn profile(&self) -> Profile {
+        self.profile
+            .as_ref()
+            .map_or(Profile::Nominal, |profile| profile())
+    }
+
     /// All calls so far.
     pub fn received(&self) -> Vec<Received> {
         self.received.lock().clone()
@@ -77,6 +96,10 @@ impl FakeFunction {
         let server = FunctionRunnerServiceServer::new(self.clone())
             .max_decoding_message_size(usize::MAX)
             .max_encoding_message_size(usize::MAX);
+        let server = Profiled {
+            function: self.clone(),
+            server,
+        };
         match version {
             Version::V1 => Routes::new(server),
             Version::V1beta1 => Routes::new(Former(server)),
@@ -90,21 +113,57 @@ impl FunctionRunnerService for FakeFunction {
         &self,
         request: Request<RunFunctionRequest>,
     ) -> Result<Response<RunFunctionResponse>, Status> {
+        let profile = request.extensions().get().copied().unwrap_or_default();
         let mut request = request.into_inner();
         let meta = request.meta.take().unwrap_or_default();
         let tag = meta.tag.clone();
         let request = wire::request(request).map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let response = evaluate(&request);
-        self.received.lock().push(Received { meta, request });
+        let mut response = evaluate(&request);
+        let call = {
+            let mut received = self.received.lock();
+            received.push(Received { meta, request });
+            received.len() - 1
+        };
+        Profile::change(profile, &mut response, call);
         wire::response(response, tag)
             .map(Response::new)
             .map_err(|error| Status::internal(error.to_string()))
     }
 }
 
+/// The service, whose answers may be no messages.
+#[derive(Clone)]
+struct Profiled {
+    function: FakeFunction,
+    server: FunctionRunnerServiceServer<FakeFunction>,
+}
+
+impl NamedService for Profiled {
+    const NAME: &'static str = FunctionRunnerServiceServer::<FakeFunction>::NAME;
+}
+
+impl Service<http::Request<Body>> for Profiled {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Self::Response, Infallible>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
+        let profile = self.function.profile();
+        if profile == Profile::Undecodable {
+            return Box::pin(async { Ok(profile::undecodable()) });
+        }
+        request.extensions_mut().insert(profile);
+        self.server.call(request)
+    }
+}
+
 /// The service by the name of the former version: its messages are the same.
 #[derive(Clone)]
-struct Former(FunctionRunnerServiceServer<FakeFunction>);
+struct Former(Profiled);
 
 impl NamedService for Former {
     const NAME: &'static str = "apiextensions.fn.proto.v1beta1.FunctionRunnerService";

@@ -113,7 +113,7 @@ impl Simulated {
         let mut backend = Self {
             environment: Arc::clone(environment),
             plugin: PluginHost::new(environment),
-            function: FunctionHost::new(&environment.time, &environment.log),
+            function: FunctionHost::new(environment),
             bridges: None,
             running,
         };

@@ -26,7 +26,7 @@ use tracing_subscriber::{filter::LevelFilter, layer::SubscriberExt};
 
 use super::{
     chance::Chance,
-    compositions::CompositionChecker,
+    compositions::{CompositionChecker, FunctionProfile},
     coverage::Coverage,
     departure::Departure,
     function_host::FunctionHost,
@@ -71,6 +71,8 @@ pub(crate) struct Environment {
     pub(crate) bridge: Mutex<Option<Arc<Introspection>>>,
     /// The function of compositions; `None`: they are not served.
     pub(crate) function: Mutex<Option<Arc<FunctionHost>>>,
+    /// How that function answers at the moment.
+    pub(crate) function_profile: FunctionProfile,
     /// Bridges run with `--vanishing-parents`.
     pub(crate) vanishing_parents: AtomicBool,
     /// What compositions must never do, where they are served.
@@ -107,6 +109,7 @@ impl Environment {
             bridges,
             bridge: Mutex::new(None),
             function: Mutex::new(None),
+            function_profile: FunctionProfile::default(),
             vanishing_parents: AtomicBool::new(false),
             compositions: Mutex::new(None),
             time,

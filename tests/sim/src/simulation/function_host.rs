@@ -15,9 +15,7 @@ use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::transport::{Channel, Endpoint, Server, Uri};
 
 use super::{
-    environment::Process,
-    journal::Journal,
-    time::Time,
+    environment::{Environment, Process},
     wire::{Cutter, Valve, Wire},
 };
 
@@ -32,8 +30,7 @@ const RESTART: Duration = Duration::from_millis(700);
 
 /// Where the function is, or is not.
 pub(crate) struct FunctionHost {
-    time: Time,
-    log: Journal,
+    environment: Arc<Environment>,
     /// Closed: it hangs.
     valve: Valve,
     running: Mutex<Option<Running>>,
@@ -45,10 +42,9 @@ struct Running {
 }
 
 impl FunctionHost {
-    pub(crate) fn new(time: &Time, log: &Journal) -> Arc<Self> {
+    pub(crate) fn new(environment: &Arc<Environment>) -> Arc<Self> {
         Arc::new(Self {
-            time: time.clone(),
-            log: log.clone(),
+            environment: Arc::clone(environment),
             valve: Valve::default(),
             running: Mutex::new(None),
         })
@@ -61,7 +57,9 @@ impl FunctionHost {
             return;
         }
         let (accept, accepted) = mpsc::unbounded_channel();
-        let server = Server::builder().add_routes(FakeFunction::default().routes(Version::V1));
+        let environment = Arc::clone(&self.environment);
+        let function = FakeFunction::with_profile(move || environment.profile_of_call());
+        let server = Server::builder().add_routes(function.routes(Version::V1));
         tokio::spawn(async move {
             // It ends when no client can connect any more.
             let _ = server
@@ -72,7 +70,7 @@ impl FunctionHost {
             accept,
             cutter: Cutter::default(),
         });
-        self.log.note(|| "the function starts".to_owned());
+        self.environment.log.note(|| "the function starts".to_owned());
     }
 
     /// It dies, and is started again soon.
@@ -89,7 +87,7 @@ impl FunctionHost {
     pub(crate) fn kill(&self) {
         if let Some(running) = self.running.lock().take() {
             running.cutter.cut();
-            self.log.note(|| "the function is killed".to_owned());
+            self.environment.log.note(|| "the function is killed".to_owned());
         }
     }
 
@@ -105,7 +103,7 @@ impl FunctionHost {
 
     /// It hangs no more.
     pub(crate) fn wake(&self) {
-        self.valve.open(self.time.now());
+        self.valve.open(self.environment.time.now());
     }
 
     fn connect(&self, process: &Process) -> io::Result<Wire> {
@@ -144,7 +142,7 @@ impl FunctionHost {
         let endpoint: FunctionEndpoint = ENDPOINT.parse().map_err(|error| format!("{error}"))?;
         let flags = BTreeMap::from([(FUNCTION.to_owned(), endpoint)]);
         let table = EndpointTable::default();
-        let time = self.time.clone();
+        let time = self.environment.time.clone();
         let (host, process) = (Arc::clone(self), process.clone());
         let mut options = Options::new(table.clone(), None);
         options.now = Arc::new(move || time.now());

@@ -43,11 +43,21 @@ impl SeedKind {
     /// # Panics
     /// The file holds something else.
     pub fn known(self) -> Vec<u64> {
-        let file = match self {
+        read(self.file()).into_iter().map(|known| known.seed).collect()
+    }
+
+    fn file(self) -> &'static str {
+        match self {
             Self::ManagedResources => include_str!("../../seeds.txt"),
             Self::Compositions => include_str!("../../composition-seeds.txt"),
-        };
-        read(file)
+        }
+    }
+
+    /// The edition of what is drawn of a seed of compositions. One that is known keeps that in which it failed, as what is drawn later would give
+    /// it another schedule.
+    pub(super) fn edition(self, seed: u64) -> u32 {
+        let known = read(self.file()).into_iter().find(|one| one.seed == seed);
+        known.and_then(|known| known.edition).unwrap_or(NEWEST_EDITION)
     }
 
     /// What must happen in so many seeds, and did not.
@@ -83,11 +93,46 @@ impl SeedKind {
     }
 }
 
+/// Of what is drawn since the last edition. One more of it is another edition.
+const NEWEST_EDITION: u32 = 2;
+
+/// A seed that once failed.
+struct Known {
+    seed: u64,
+    /// `None`: the newest.
+    edition: Option<u32>,
+}
+
 #[allow(clippy::expect_used)] // A mistake in the file.
-fn read(file: &str) -> Vec<u64> {
+fn read(file: &str) -> Vec<Known> {
     let lines = file.lines().map(str::trim);
     lines
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|line| line.parse().expect("a line of seeds is a number or a comment"))
+        .map(|line| {
+            let (seed, edition) = match line.split_once(" edition ") {
+                Some((seed, edition)) => (seed, Some(edition)),
+                None => (line, None),
+            };
+            Known {
+                seed: seed
+                    .parse()
+                    .expect("a line of seeds begins with a number, or is a comment"),
+                edition: edition.map(|edition| edition.parse().expect("an edition is a number")),
+            }
+        })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NEWEST_EDITION, SeedKind, read};
+
+    #[test]
+    fn a_known_seed_keeps_its_edition() {
+        assert_eq!(SeedKind::Compositions.edition(7), 1);
+        assert_eq!(SeedKind::Compositions.edition(8), NEWEST_EDITION);
+        let known = read("# why\n12\n\n13 edition 1\n");
+        let known: Vec<_> = known.into_iter().map(|one| (one.seed, one.edition)).collect();
+        assert_eq!(known, [(12, None), (13, Some(1))]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::secrets;
+use super::{functions::ProgramOptions, secrets, settings};
 use crate::simulation::function_host::FUNCTION;
 
 /// API group of what users define.
@@ -110,15 +110,15 @@ impl Kind {
     }
 
     /// Its composition. `variant`: which program.
-    pub(super) fn composition(self, variant: u32, has_secrets: bool) -> Value {
+    pub(super) fn composition(self, variant: u32, options: &ProgramOptions) -> Value {
         let mut step = json!({
-            "step": "compose", "functionRef": {"name": FUNCTION}, "input": self.program(variant),
+            "step": "compose", "functionRef": {"name": FUNCTION}, "input": self.program(variant, options),
         });
         let mut spec = json!({
             "compositeTypeRef": {"apiVersion": format!("{GROUP}/v1"), "kind": self.composite_kind()},
             "mode": "Pipeline",
         });
-        if has_secrets && self == Self::Purchase {
+        if options.has_secrets && self == Self::Purchase {
             spec["writeConnectionSecretsToNamespace"] = NAMESPACE.into();
             step["input"]["credential"] = secrets::DETAILS.into();
             step["credentials"] = secrets::credentials();
@@ -128,13 +128,24 @@ impl Kind {
     }
 
     /// What the function does.
-    pub(super) fn program(self, variant: u32) -> Value {
-        let resources: serde_json::Map<String, Value> = self
+    fn program(self, variant: u32, options: &ProgramOptions) -> Value {
+        let mut resources: serde_json::Map<String, Value> = self
             .resources(variant)
             .into_iter()
             .map(|resource| (resource.name.to_owned(), resource.entry()))
             .collect();
-        json!({"apiVersion": "fake.example.org/v1", "kind": "Program", "resources": resources})
+        if options.has_settings {
+            resources[settings::holder(self)]["copies"] = settings::copies();
+        }
+        let mut program =
+            json!({"apiVersion": "fake.example.org/v1", "kind": "Program", "resources": resources});
+        if options.has_settings {
+            program["requires"] = settings::requirements();
+        }
+        if let Some(ttl) = options.ttl {
+            program["ttlSeconds"] = ttl.into();
+        }
+        program
     }
 
     /// What is composed, whatever it is desired by.

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::manifests::Kind;
+use fake_function::Profile;
+
+use super::{functions::ProgramOptions, manifests::Kind};
 use crate::simulation::{chance::Chance, coverage::Coverage, environment::Side, plan::FaultBurst};
 
 /// One thing that happens. `usize`: which object.
@@ -40,6 +42,11 @@ pub(super) enum Step {
     KillFunction,
     /// It answers nothing for so many seconds.
     HangFunction(u32),
+    /// It answers wrongly for so many seconds.
+    FailFunction(Profile, u32),
+    /// A user changes what functions require.
+    ChangeSetting(usize),
+    DeleteSetting(usize),
     ApiDown(u32),
     CutWatches,
     Compact,
@@ -52,6 +59,8 @@ enum Feature {
     Nested,
     Managed,
     Secrets,
+    Ttl,
+    Settings,
     VanishingParents,
     ShortDeadline,
     NoCollector,
@@ -74,8 +83,7 @@ pub(super) struct Plan {
     pub(super) kinds: Vec<Kind>,
     /// Kind and name of each object.
     pub(super) objects: Vec<(Kind, String)>,
-    /// Claims and what is behind them publish connection details.
-    pub(super) has_secrets: bool,
+    pub(super) program: ProgramOptions,
     /// Bridges run with `--vanishing-parents`.
     pub(super) vanishing_parents: bool,
     /// Deletions of objects are overdue after a few seconds.
@@ -96,7 +104,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn draw(seed: u64) -> Self {
+    /// `edition`: what is drawn at all; see [`SeedKind::edition`](crate::simulation::SeedKind::edition).
+    pub(super) fn draw(seed: u64, edition: u32) -> Self {
         let chance = Chance::new(seed, 10);
         let count = 1 + chance.below(3) as usize;
         let objects: Vec<(Kind, String)> = (0..count)
@@ -143,7 +152,10 @@ impl Plan {
             ends_empty: chance.happens(0.5),
             kinds: Kind::ALWAYS.to_vec(),
             objects,
-            has_secrets: Chance::new(seed, 13).happens(0.4),
+            program: ProgramOptions {
+                has_secrets: Chance::new(seed, 13).happens(0.4),
+                ..ProgramOptions::default()
+            },
             vanishing_parents: false,
             short_deadline: Chance::new(seed, 17).happens(0.3),
             work: 0,
@@ -155,6 +167,10 @@ impl Plan {
         plan.draw_definitions(&Chance::new(seed, 14), length);
         plan.draw_holds(&Chance::new(seed, 16), length);
         plan.draw_meddling(&Chance::new(seed, 18), length);
+        if edition >= 2 {
+            plan.draw_profiles(&Chance::new(seed, 19), length);
+            plan.draw_program(&Chance::new(seed, 20), length);
+        }
         // What they leave behind is the collector's.
         plan.vanishing_parents = Chance::new(seed, 15).happens(0.2) && !plan.no_collector;
         plan.steps.sort_by_key(|(at, _)| *at);
@@ -167,7 +183,9 @@ impl Plan {
             (self.bridges > 1, Feature::TwoBridges),
             (self.kinds.contains(&Kind::Chain), Feature::Nested),
             (self.kinds.contains(&Kind::Shop), Feature::Managed),
-            (self.has_secrets, Feature::Secrets),
+            (self.program.has_secrets, Feature::Secrets),
+            (self.program.ttl.is_some(), Feature::Ttl),
+            (self.program.has_settings, Feature::Settings),
             (self.vanishing_parents, Feature::VanishingParents),
             (self.short_deadline, Feature::ShortDeadline),
             (self.no_collector, Feature::NoCollector),

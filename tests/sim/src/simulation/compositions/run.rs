@@ -27,6 +27,7 @@ use crate::simulation::{
     plan::FaultBurst,
     plugin_host::PluginHost,
     run::{Report, collect_garbage, in_runtime},
+    seed_kind::SeedKind,
 };
 
 /// Everything converges in this time once nothing goes wrong any more.
@@ -39,7 +40,7 @@ const SERVED_WITHIN: Duration = Duration::from_mins(2);
 pub(super) const PLUGIN_KIND: &str = "Table";
 
 pub(in crate::simulation) fn run(seed: u64, keeps_journal: bool) -> Report {
-    let plan = Plan::draw(seed);
+    let plan = Plan::draw(seed, SeedKind::Compositions.edition(seed));
     let kinds = vec![PLUGIN_KIND.to_owned()];
     let environment = Environment::new(seed, kinds, keeps_journal, &Settings::default(), plan.bridges);
     environment
@@ -47,7 +48,7 @@ pub(in crate::simulation) fn run(seed: u64, keeps_journal: bool) -> Report {
         .store(plan.vanishing_parents, Ordering::Relaxed);
     *environment.compositions.lock() = Some(CompositionChecker::new(plan.vanishing_parents));
     plan.count_features(&environment.coverage);
-    if plan.has_secrets {
+    if plan.program.has_secrets {
         environment.log.listen();
     }
     environment.kube.state().no_streaming = !plan.streaming;
@@ -93,6 +94,8 @@ pub(super) struct Run {
     pub(super) edits: BTreeMap<Kind, u32>,
     /// Paths of what a person holds.
     pub(super) held: BTreeSet<String>,
+    /// Settings that were changed so far: no two have one value.
+    pub(super) settings: u32,
     /// The plugin's kind is served, and configured.
     configured: bool,
     /// Steps that are done.
@@ -108,6 +111,7 @@ impl Run {
             variants: BTreeMap::new(),
             edits: BTreeMap::new(),
             held: BTreeSet::new(),
+            settings: 0,
             configured: false,
             done: 0,
             began: false,
@@ -139,7 +143,7 @@ impl Run {
         environment.kube.state().down = false;
         environment.cloud.lock().profile.down = false;
         let hosts = Hosts {
-            function: FunctionHost::new(&environment.time, &environment.log),
+            function: FunctionHost::new(&environment),
             plugin: PluginHost::new(&environment),
         };
         hosts.plugin.start();
@@ -195,7 +199,7 @@ impl Run {
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        if self.plan.has_secrets {
+        if self.plan.program.has_secrets {
             environment.make_credentials();
         }
     }
@@ -209,10 +213,10 @@ impl Run {
 
     /// Defines the kinds. Returns whether all are served.
     fn are_kinds_served(&self) -> bool {
-        let has_secrets = self.plan.has_secrets;
+        let program = &self.plan.program;
         self.plan.kinds.iter().all(|kind| {
             self.environment.define(*kind, 0);
-            self.environment.compose(*kind, 0, has_secrets) && self.environment.serves(*kind)
+            self.environment.compose(*kind, 0, program) && self.environment.serves(*kind)
         })
     }
 
@@ -263,6 +267,7 @@ impl Run {
         hosts.plugin.start();
         hosts.function.start();
         hosts.function.wake();
+        environment.mend_function();
         for path in &self.held {
             environment.set_held(path, false);
         }

@@ -33,7 +33,7 @@ impl Run {
     fn apply(&self, number: usize) {
         let object = self.object(number);
         let mut spec = json!({"size": 1});
-        if self.plan.has_secrets && object.kind == Kind::Purchase {
+        if self.plan.program.has_secrets && object.kind == Kind::Purchase {
             spec["writeConnectionSecretToRef"] = json!({"name": secrets::of_claim(object.name)});
         }
         let mut annotations = json!({});
@@ -72,7 +72,7 @@ impl Run {
             Step::Compose(kind) => {
                 let variant = self.variants.entry(kind).or_default();
                 *variant += 1;
-                environment.compose(kind, *variant, self.plan.has_secrets);
+                environment.compose(kind, *variant, &self.plan.program);
             }
             Step::Hold(number, which) => {
                 let path = self.object(number).composed(which);
@@ -111,6 +111,12 @@ impl Run {
             }
             Step::KillFunction => hosts.function.die(),
             Step::HangFunction(seconds) => hosts.function.hang(Duration::from_secs(seconds.into())),
+            Step::FailFunction(profile, seconds) => environment.fail_function(profile, seconds),
+            Step::ChangeSetting(number) => {
+                self.settings += 1;
+                environment.change_setting(number, self.settings);
+            }
+            Step::DeleteSetting(number) => takes_effect = environment.delete_setting(number),
             Step::ApiDown(seconds) => {
                 environment.kube.state().down = true;
                 let environment = Arc::clone(&environment);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     manifests::{EDITED, GROUP, Kind},
     run::Run,
-    secrets,
+    secrets, settings,
     state::{self, condition, controller, is_deleting},
     user::Object,
 };
@@ -18,7 +18,7 @@ impl Run {
         let objects = (0..self.plan.objects.len()).map(|number| self.object(number));
         let mut troubles = objects.filter_map(|object| self.trouble_of(&object));
         let secrets = || {
-            let has_secrets = self.plan.has_secrets;
+            let has_secrets = self.plan.program.has_secrets;
             has_secrets
                 .then(|| self.environment.trouble_of_secrets())
                 .flatten()
@@ -105,7 +105,7 @@ impl Run {
         if refers != has {
             return Some(format!("{name} refers to {refers} objects, and has {has}"));
         }
-        if self.plan.has_secrets && kind == Kind::Purchase {
+        if self.plan.program.has_secrets && kind == Kind::Purchase {
             let details = composed
                 .iter()
                 .position(|one| resource_name(one) == secrets::DETAILS);
@@ -116,7 +116,10 @@ impl Run {
                 return Some(format!("{name}: {} {wrong}", secrets::DETAILS));
             }
         }
-        for desired in kind.resources(variant) {
+        for mut desired in kind.resources(variant) {
+            if self.plan.program.has_settings && desired.name == settings::holder(kind) {
+                settings::add_copies(&mut desired.object, &state);
+            }
             let is_it = |composed: &&Value| resource_name(composed) == desired.name;
             let found = composed.iter().position(is_it);
             match (found, desired.is_for(size)) {

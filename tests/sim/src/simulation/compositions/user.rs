@@ -4,6 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{
+    functions::ProgramOptions,
     manifests::{GROUP, Kind, NAMESPACE},
     plan::Propagation,
 };
@@ -168,8 +169,8 @@ impl Environment {
     }
 
     /// Applies its composition.
-    pub(super) fn compose(&self, kind: Kind, variant: u32, has_secrets: bool) -> bool {
-        let composition = kind.composition(variant, has_secrets);
+    pub(super) fn compose(&self, kind: Kind, variant: u32, options: &ProgramOptions) -> bool {
+        let composition = kind.composition(variant, options);
         let (code, _) = self.kube.request(&Method::POST, COMPOSITIONS, &composition);
         if code != 409 {
             return code < 300;
