@@ -63,6 +63,27 @@ fn a_composite_resource_says_deleting_before_anything_goes() {
 }
 
 #[test]
+fn a_definition_deletes_what_others_compose() {
+    let mut world = World::new(false);
+    let order = world.order("web", &[]);
+    let nested = json!({"kind": "Order", "name": "nested"});
+    world.patch(
+        &format!("{}/web", orders()),
+        &json!({"spec": {"crossplane": {"resourceRefs": [nested]}}}),
+    );
+    let definition = json!({"metadata": {"name": "orders.shop.example.org", "finalizers": [HELD]}});
+    world.create(DEFINITIONS, &definition);
+    let goes = |world: &mut World| {
+        world.create(&orders(), &composed("nested", &order));
+        world.broken_by_delete(&orders(), "nested")
+    };
+    world.delete(&format!("{}/web", orders()));
+    assert_eq!(goes(&mut world), ["deleting_is_seen_first"]);
+    world.delete(&format!("{DEFINITIONS}/orders.shop.example.org"));
+    assert!(goes(&mut world).is_empty());
+}
+
+#[test]
 fn a_deletion_that_crosses_a_users_is_judged_by_its_uid_alone() {
     let mut world = World::new(false);
     let order = world.order("web", &["a", "b"]);
