@@ -4,7 +4,12 @@ use std::time::Duration;
 
 use fake_function::Profile;
 
-use super::{functions::ProgramOptions, manifests::Kind};
+use super::{
+    functions::ProgramOptions,
+    manifests::Kind,
+    releases::Released,
+    standalone::{Standalone, UsageAction},
+};
 use crate::simulation::{chance::Chance, coverage::Coverage, environment::Side, plan::FaultBurst};
 
 /// One thing that happens. `usize`: which object.
@@ -47,6 +52,10 @@ pub(super) enum Step {
     /// A user changes what functions require.
     ChangeSetting(usize),
     DeleteSetting(usize),
+    /// A user does something with a usage that stands alone, or with what it is about.
+    Standalone(usize, UsageAction),
+    /// A person releases what a composite resource composes.
+    Release(usize, Released),
     ApiDown(u32),
     CutWatches,
     Compact,
@@ -61,6 +70,8 @@ enum Feature {
     Secrets,
     Ttl,
     Settings,
+    Standalone,
+    Releases,
     VanishingParents,
     ShortDeadline,
     NoCollector,
@@ -84,6 +95,9 @@ pub(super) struct Plan {
     /// Kind and name of each object.
     pub(super) objects: Vec<(Kind, String)>,
     pub(super) program: ProgramOptions,
+    pub(super) standalone: Vec<Standalone>,
+    /// A person may release what is composed.
+    pub(super) releases: bool,
     /// Bridges run with `--vanishing-parents`.
     pub(super) vanishing_parents: bool,
     /// Deletions of objects are overdue after a few seconds.
@@ -156,6 +170,8 @@ impl Plan {
                 has_secrets: Chance::new(seed, 13).happens(0.4),
                 ..ProgramOptions::default()
             },
+            standalone: Vec::new(),
+            releases: false,
             vanishing_parents: false,
             short_deadline: Chance::new(seed, 17).happens(0.3),
             work: 0,
@@ -170,6 +186,10 @@ impl Plan {
         if edition >= 2 {
             plan.draw_profiles(&Chance::new(seed, 19), length);
             plan.draw_program(&Chance::new(seed, 20), length);
+        }
+        if edition >= 3 {
+            plan.draw_standalone(&Chance::new(seed, 21), length);
+            plan.draw_releases(&Chance::new(seed, 22), length);
         }
         // What they leave behind is the collector's.
         plan.vanishing_parents = Chance::new(seed, 15).happens(0.2) && !plan.no_collector;
@@ -186,6 +206,8 @@ impl Plan {
             (self.program.has_secrets, Feature::Secrets),
             (self.program.ttl.is_some(), Feature::Ttl),
             (self.program.has_settings, Feature::Settings),
+            (!self.standalone.is_empty(), Feature::Standalone),
+            (self.releases, Feature::Releases),
             (self.vanishing_parents, Feature::VanishingParents),
             (self.short_deadline, Feature::ShortDeadline),
             (self.no_collector, Feature::NoCollector),

@@ -286,8 +286,11 @@ impl Run {
             for number in 0..self.plan.objects.len() {
                 self.object(number).delete(Propagation::Background);
             }
+            self.delete_standalone();
             environment.log.note(|| "everything is deleted".to_owned());
-            self.becomes_as_desired().await;
+            if self.becomes_as_desired().await {
+                self.ends_without_standalone().await;
+            }
         }
     }
 
@@ -296,6 +299,9 @@ impl Run {
         let end = Instant::now() + CONVERGES_WITHIN;
         while let Some(trouble) = self.trouble() {
             environment.delete_orphaned_secrets();
+            if self.plan.releases {
+                environment.delete_released();
+            }
             // What is still being deleted comes back after it.
             for kind in &self.plan.kinds {
                 environment.define(*kind, self.edits_of(*kind));

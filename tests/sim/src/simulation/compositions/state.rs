@@ -7,7 +7,7 @@ use super::{
     manifests::{GROUP, Kind},
     secrets,
 };
-use crate::simulation::invariants::text;
+use crate::simulation::invariants::{annotation, text};
 
 /// What may be composed: plural and group.
 pub(super) const COMPOSED: [(&str, &str); 5] = [
@@ -100,6 +100,13 @@ pub(super) fn object_of<'a>(state: &'a ClusterState, uid: &str) -> Option<Found<
 /// All usages.
 pub(super) fn usages(state: &ClusterState) -> impl Iterator<Item = &Value> {
     state.all("usages", "protection.crossplane.io")
+}
+
+/// The uid of what a usage is about, as it keeps it itself; empty: it is not resolved yet.
+pub(super) fn used(usage: &Value) -> String {
+    let record = annotation(usage, "crossbridge.dev/usage");
+    let record: Value = serde_json::from_str(record).unwrap_or_default();
+    text(&record, "/of/uid").to_owned()
 }
 
 /// Whether a usage of the same composite resource may be about it.

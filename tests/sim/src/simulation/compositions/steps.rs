@@ -117,6 +117,8 @@ impl Run {
                 environment.change_setting(number, self.settings);
             }
             Step::DeleteSetting(number) => takes_effect = environment.delete_setting(number),
+            Step::Standalone(number, action) => takes_effect = self.take_usage_action(number, action),
+            Step::Release(number, released) => takes_effect = self.object(number).release(released),
             Step::ApiDown(seconds) => {
                 environment.kube.state().down = true;
                 let environment = Arc::clone(&environment);

@@ -27,6 +27,7 @@ impl Run {
             .find_map(|kind| self.trouble_of_definition(*kind))
             .or_else(|| troubles.next())
             .or_else(|| self.trouble_of_nested())
+            .or_else(|| self.trouble_of_standalone())
             .or_else(|| self.leftover())
             .or_else(secrets)
     }
@@ -158,11 +159,9 @@ impl Run {
             return Some(lost);
         }
         let used = |object: &Value| {
-            let labelled = object["metadata"]["labels"]["crossplane.io/in-use"] == "true";
-            let uid = controller(object).map(|owner| owner["uid"].clone());
-            let mut usages = state.all("usages", "protection.crossplane.io");
-            let has_usage = usages.any(|usage| controller(usage).map(|owner| owner["uid"].clone()) == uid);
-            (labelled && !has_usage).then(|| {
+            let has_usage =
+                state::usages(&state).any(|usage| state::used(usage) == text(object, "/metadata/uid"));
+            (state::is_in_use(object) && !has_usage).then(|| {
                 let name = text(object, "/metadata/name");
                 format!("{name} bears the label of what is in use, and no usage protects it")
             })

@@ -57,9 +57,15 @@ impl Object<'_> {
             return Some(own);
         }
         let name = text(&own, "/spec/resourceRef/name");
-        let plural = self.kind.composite_plural();
-        let path = format!("/apis/{GROUP}/v1/{plural}/{name}");
-        get(self.environment, &path).filter(|_| !name.is_empty())
+        get(self.environment, &self.composite_path(name)).filter(|_| !name.is_empty())
+    }
+
+    /// Path of the composite resource of this name behind it.
+    pub(super) fn composite_path(&self, name: &str) -> String {
+        match self.kind {
+            Kind::Purchase => format!("/apis/{GROUP}/v1/{}/{name}", self.kind.composite_plural()),
+            _ => self.path(),
+        }
     }
 
     /// Path of what it composes under this number, of what people have to do with.

@@ -104,7 +104,7 @@ type Invariant = fn(&Written) -> Option<String>;
 type StateInvariant = fn(&ClusterState) -> Option<String>;
 
 /// Of each commit. In brackets: its number in the reference.
-const OF_COMMITS: [(&str, Invariant); 21] = [
+const OF_COMMITS: [(&str, Invariant); 22] = [
     // I2
     ("references_come_first", creations::references_come_first),
     // I9
@@ -147,6 +147,7 @@ const OF_COMMITS: [(&str, Invariant); 21] = [
     ("usages_outlive_their_users", usages::usages_outlive_their_users),
     // I29
     ("what_is_in_use_stays", usages::what_is_in_use_stays),
+    ("bulk_deletions_keep_order", usages::bulk_deletions_keep_order),
     (
         "usages_are_ready_with_a_mark",
         usages::usages_are_ready_with_a_mark,

@@ -1,6 +1,7 @@
 //! What is in use, and in which order what uses it and it go.
 
 use fake_kube::{fault::Request, state::ClusterState};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{Written, about};
@@ -11,6 +12,9 @@ use crate::simulation::{
     },
     invariants::{annotation, text},
 };
+
+/// What is deleted within this time is deleted together.
+const BULK: SignedDuration = SignedDuration::from_secs(2);
 
 /// What a usage is about, by uid, as it keeps it itself.
 struct Record {
@@ -99,7 +103,7 @@ pub(super) fn decomposed_alone_goes_early(written: &Written) -> Option<String> {
 /// With its composite resource a usage goes after what uses it.
 pub(super) fn usages_outlive_their_users(written: &Written) -> Option<String> {
     let gone = written.gone()?;
-    if written.commit.resource.0 != "usages" || !is_ready(gone) {
+    if written.commit.resource.0 != "usages" || !was_ready(written.state, gone) {
         return None;
     }
     let owner = controller(gone).and_then(|owner| owner["uid"].as_str())?;
@@ -107,6 +111,40 @@ pub(super) fn usages_outlive_their_users(written: &Written) -> Option<String> {
     let is_used = Record::of(gone).is_some_and(|record| record.is_used(written.state));
     (!lives && is_used && !is_decomposed(written.state, gone))
         .then(|| format!("{} is gone, and what uses its resource is left", about(gone)))
+}
+
+/// A usage that stands alone, and what it is about, stay until what uses that is gone, if the two are deleted together.
+pub(super) fn bulk_deletions_keep_order(written: &Written) -> Option<String> {
+    let waits = |usage: &Value| {
+        let record = Record::of(usage)?;
+        let using = state::object_of(written.state, &record.by)?.object;
+        let is_of_bulk = controller(usage).is_none() && was_ready(written.state, usage);
+        let apart = deleted_at(usage)?.duration_since(deleted_at(using)?).abs();
+        (is_of_bulk && apart <= BULK).then_some((record.of, using))
+    };
+    if written.commit.resource.0 == "usages" {
+        let gone = written.gone()?;
+        let (_, using) = waits(gone)?;
+        return Some(format!("{} is gone, and {} is left", about(gone), about(using)));
+    }
+    let begun = written.begun()?;
+    let mut all = usages(written.state).filter_map(waits);
+    let (_, using) = all.find(|(of, _)| of == text(begun, "/metadata/uid"))?;
+    Some(format!(
+        "{} is being deleted, and {} is left, which uses it",
+        about(begun),
+        about(using)
+    ))
+}
+
+fn deleted_at(object: &Value) -> Option<Timestamp> {
+    text(object, "/metadata/deletionTimestamp").parse().ok()
+}
+
+/// Whether it protected its object at any time: later it says that it is being deleted.
+fn was_ready(state: &ClusterState, usage: &Value) -> bool {
+    let mut commits = state.history.iter().rev();
+    commits.any(|commit| commit.new["metadata"]["uid"] == usage["metadata"]["uid"] && is_ready(&commit.new))
 }
 
 /// Nobody gets what is in use deleted. With a definition all that is of its kind goes past any policy.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{CONFIG_MAPS, PROTECTION, World, of_bridge, orders};
+use super::{CONFIG_MAPS, HELD, PROTECTION, World, of_bridge, orders};
 
 #[test]
 fn what_is_used_goes_after_what_uses_it() {
@@ -87,6 +87,40 @@ fn what_a_ready_usage_is_about_is_deleted_by_nobody() {
     assert!(world.broken(None).is_empty());
     world.delete(&format!("{CONFIG_MAPS}/used"));
     assert_eq!(world.broken(None), ["what_is_in_use_stays"]);
+}
+
+#[test]
+fn what_is_deleted_together_goes_in_order() {
+    let stand = || {
+        let world = World::new(false);
+        let config_map = |name: &str| {
+            let held = json!({"metadata": {"name": name, "finalizers": [HELD]}});
+            world.create(CONFIG_MAPS, &held)
+        };
+        let (used, using) = (config_map("used"), config_map("using"));
+        world.usage("none", &used, &using);
+        let usage = format!("{PROTECTION}/usage");
+        world.patch(&usage, &json!({"metadata": {"ownerReferences": null}}));
+        world.delete(&usage);
+        world
+    };
+    let let_go = json!({"metadata": {"finalizers": null}});
+    let (usage, using) = (format!("{PROTECTION}/usage"), format!("{CONFIG_MAPS}/using"));
+
+    let mut world = stand();
+    world.delete(&using);
+    world.forget();
+    world.delete(&format!("{CONFIG_MAPS}/used"));
+    assert_eq!(world.broken(None), ["bulk_deletions_keep_order"]);
+    world.patch(&usage, &let_go);
+    assert_eq!(world.broken(None), ["bulk_deletions_keep_order"]);
+
+    let mut world = stand();
+    world.delete(&using);
+    world.patch(&using, &let_go);
+    world.forget();
+    world.patch(&usage, &let_go);
+    assert!(world.broken(None).is_empty());
 }
 
 #[test]
