@@ -20,6 +20,13 @@ pub struct Case {
     faults: Vec<FaultAt>,
 }
 
+impl Case {
+    /// Whether one of its faults has this name.
+    pub fn is_of(&self, name: &str) -> bool {
+        self.faults.iter().any(|one| one.fault.to_string() == name)
+    }
+}
+
 /// All scenarios, and how long each is.
 #[derive(Debug)]
 pub struct Exploration {

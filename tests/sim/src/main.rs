@@ -55,6 +55,9 @@ struct Args {
     /// The explorer of compositions, or of the one of `scenario`: each fault at each write of each scenario, in an order that `from` chooses.
     #[arg(long)]
     explore: bool,
+    /// Of the single faults those of these names alone: `UserStripsOwner`.
+    #[arg(long, value_name = "NAME", requires = "explore")]
+    only: Vec<String>,
     /// So many pairs of faults instead.
     #[arg(long, requires = "explore")]
     pairs: Option<u64>,
@@ -184,7 +187,12 @@ fn explore(args: &Args) -> ExitCode {
         }
     };
     let begun = Instant::now();
-    let single = exploration.single();
+    let mut single = exploration.single();
+    single.retain(|case| args.only.is_empty() || args.only.iter().any(|name| case.is_of(name)));
+    if single.is_empty() {
+        println!("no fault is of these names: {}", args.only.join(", "));
+        return ExitCode::FAILURE;
+    }
     let of_commit = usize::try_from(args.from).unwrap_or_default();
     let case = |number: usize| match args.pairs {
         Some(pairs) => ((number as u64) < pairs).then(|| exploration.pair(args.from + number as u64)),

@@ -50,6 +50,11 @@ pub trait CompositionBackend: ClusterBackend {
 
     /// What such a user has paused goes on.
     fn resume_all(&mut self) {}
+
+    /// Such a user deletes what was composed and has no owner any more. Returns whether any of it is left.
+    fn delete_ownerless(&mut self) -> bool {
+        false
+    }
 }
 
 /// A scenario on its way.
@@ -354,12 +359,20 @@ impl CompositionRunner {
             } else if !is_deleting(&object) {
                 demand(backend, Method::DELETE, &path, &Value::Null).await?;
             }
+            if backend.has_departed() {
+                // Something may wait for it.
+                backend.delete_ownerless();
+            }
             let gone = Expectation {
                 of: reference.clone(),
                 gone: Some(true),
                 ..Expectation::default()
             };
             self.expect(&gone, backend).await?;
+        }
+        let end = Instant::now() + backend.wait_limit();
+        while backend.has_departed() && backend.delete_ownerless() && Instant::now() < end {
+            backend.pass(LOOK_AGAIN).await;
         }
         for collection in COMPOSED {
             let list = demand(backend, Method::GET, collection, &Value::Null).await?;

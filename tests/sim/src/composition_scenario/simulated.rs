@@ -84,6 +84,10 @@ impl CompositionBackend for Simulated {
         self.environment().resume_all();
     }
 
+    fn delete_ownerless(&mut self) -> bool {
+        self.environment().delete_ownerless()
+    }
+
     async fn crash(&mut self, process: Process) -> Result<Flow, Unexpected> {
         match process {
             Process::Bridge => Ok(self.crash_bridge()),

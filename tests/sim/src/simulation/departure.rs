@@ -31,6 +31,14 @@ pub enum UserStep {
     DeletesComposed,
     /// The definition that was applied last is deleted.
     DeletesDefinition,
+    /// A reference of a composite resource names another object, which is none of its.
+    EditsReferences,
+    /// A reference of a composite resource is removed.
+    RemovesReference,
+    /// The owner references are taken off something that is composed.
+    StripsOwner,
+    /// A usage that is composed is deleted by hand.
+    DeletesUsage,
 }
 
 /// Whether a user has departed from a scenario.
@@ -116,6 +124,10 @@ impl Environment {
             }
             UserStep::DeletesDefinition => self.delete_last(Some("CompositeResourceDefinition")).is_some(),
             UserStep::DeletesComposed => self.delete_composed(),
+            UserStep::EditsReferences => self.edit_references(),
+            UserStep::RemovesReference => self.remove_reference(),
+            UserStep::StripsOwner => self.strip_owner(),
+            UserStep::DeletesUsage => self.delete_usage(),
             UserStep::Pauses => self.departure.last(None).is_some_and(|(path, _)| {
                 let is_paused = self.pause(&path, &"true".into());
                 self.departure.0.lock().paused.push(path);

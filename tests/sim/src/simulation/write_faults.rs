@@ -46,7 +46,7 @@ pub enum WriteFault {
 
 impl WriteFault {
     /// Each of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 18] = [
         Self::DiesBefore,
         Self::DiesAfter,
         Self::AnswerLost,
@@ -61,6 +61,10 @@ impl WriteFault {
         Self::User(UserStep::Pauses),
         Self::User(UserStep::DeletesComposed),
         Self::User(UserStep::DeletesDefinition),
+        Self::User(UserStep::EditsReferences),
+        Self::User(UserStep::RemovesReference),
+        Self::User(UserStep::StripsOwner),
+        Self::User(UserStep::DeletesUsage),
     ];
 }
 

@@ -1,5 +1,6 @@
 //! Compositions in virtual time: a kind of seed of its own, in which a composition function stands beside the plugin.
 
+mod departures;
 mod functions;
 mod invariants;
 mod manifests;

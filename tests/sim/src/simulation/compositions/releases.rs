@@ -7,13 +7,10 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{
-    manifests::NAMESPACE,
     plan::{Plan, Propagation, Step},
-    state::{self, COMPOSED, controller, is_deleting},
-    trouble::resource_name,
     user::Object,
 };
-use crate::simulation::{chance::Chance, environment::Environment, invariants::text};
+use crate::simulation::{chance::Chance, invariants::text};
 
 /// What a person releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,35 +72,5 @@ impl Object<'_> {
         let change = json!({"metadata": {"annotations": {names::RELEASE: mark}}});
         let path = self.composite_path(text(&composite, "/metadata/name"));
         self.environment.kube.request(&Method::PATCH, &path, &change).0 < 300
-    }
-}
-
-impl Environment {
-    /// People delete what they have released: nobody else does.
-    pub(super) fn delete_released(&self) {
-        let released: Vec<String> = {
-            let state = self.kube.state();
-            let all = COMPOSED.into_iter().flat_map(|(plural, group)| {
-                let objects = state.all(plural, group);
-                objects.map(move |object| (plural, group, object))
-            });
-            let released = all.filter(|(.., object)| {
-                controller(object).is_none()
-                    && !resource_name(object).is_empty()
-                    && !is_deleting(object)
-                    && state::is_composed(object)
-            });
-            released
-                .map(|(plural, group, object)| {
-                    let version = text(object, "/apiVersion");
-                    let root = if group.is_empty() { "/api" } else { "/apis" };
-                    let name = text(object, "/metadata/name");
-                    format!("{root}/{version}/namespaces/{NAMESPACE}/{plural}/{name}")
-                })
-                .collect()
-        };
-        for path in released {
-            self.kube.request(&Method::DELETE, &path, &Value::Null);
-        }
     }
 }

@@ -300,7 +300,7 @@ impl Run {
         while let Some(trouble) = self.trouble() {
             environment.delete_orphaned_secrets();
             if self.plan.releases {
-                environment.delete_released();
+                environment.delete_ownerless();
             }
             // What is still being deleted comes back after it.
             for kind in &self.plan.kinds {

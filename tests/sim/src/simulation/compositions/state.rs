@@ -45,6 +45,23 @@ pub(super) fn composites(state: &ClusterState) -> impl Iterator<Item = &Value> {
         .flat_map(|(plural, _)| state.all(plural, GROUP))
 }
 
+/// Plural of its kind.
+pub(super) fn composite_plural(composite: &Value) -> &'static str {
+    let mut all = COMPOSITES.into_iter();
+    all.find(|(_, kind)| composite["kind"] == *kind)
+        .map_or("", |(plural, _)| plural)
+}
+
+/// Where requests find an object.
+pub(super) fn path(plural: &str, group: &str, object: &Value) -> String {
+    let root = if group.is_empty() { "/api" } else { "/apis" };
+    let (version, name) = (text(object, "/apiVersion"), text(object, "/metadata/name"));
+    match text(object, "/metadata/namespace") {
+        "" => format!("{root}/{version}/{plural}/{name}"),
+        namespace => format!("{root}/{version}/namespaces/{namespace}/{plural}/{name}"),
+    }
+}
+
 /// Whether a composite resource's kind is named by an owner.
 pub(super) fn is_composite_kind(owner: &Value) -> bool {
     let group = owner["apiVersion"]

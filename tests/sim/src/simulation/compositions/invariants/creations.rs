@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fake_kube::state::{ClusterState, EventKind};
 use serde_json::Value;
 
-use super::{Written, about};
+use super::{RemovedReferences, Written, about};
 use crate::simulation::{
     compositions::{
         manifests::{GROUP, Kind, MEDDLED},
@@ -22,12 +22,12 @@ pub(super) fn references_come_first(written: &Written) -> Option<String> {
     if written.commit.happened != EventKind::Added || !state::is_composed(object) {
         return None;
     }
-    let what = about(object);
-    match state::composite(written.state, owner["uid"].as_str()?) {
+    let (what, uid) = (about(object), owner["uid"].as_str()?);
+    match state::composite(written.state, uid) {
         None => Some(format!(
             "{what} was created for a composite resource that is gone"
         )),
-        Some(composite) if !lists(composite, object) => {
+        Some(composite) if !lists(composite, object) && !written.removed.has(uid, object) => {
             Some(format!("{what} was created and is in no references"))
         }
         Some(_) => None,
@@ -100,7 +100,7 @@ pub(super) fn successors_wait(written: &Written) -> Option<String> {
 }
 
 /// Of two objects under one composition resource name one is being deleted.
-pub(super) fn one_per_resource_name(state: &ClusterState) -> Option<String> {
+pub(super) fn one_per_resource_name(state: &ClusterState, _: &RemovedReferences) -> Option<String> {
     let mut seen = BTreeMap::new();
     state::composed(state)
         .filter(|(object, _)| !is_deleting(object))
@@ -112,15 +112,19 @@ pub(super) fn one_per_resource_name(state: &ClusterState) -> Option<String> {
 }
 
 /// Whatever a composite resource controls is in its references: nothing is lost.
-pub(super) fn all_that_exists_is_referenced(state: &ClusterState) -> Option<String> {
+pub(super) fn all_that_exists_is_referenced(
+    state: &ClusterState,
+    removed: &RemovedReferences,
+) -> Option<String> {
     state::composed(state).find_map(|(object, owner)| {
         let composite = state::composite(state, owner)?;
-        (!lists(composite, object)).then(|| format!("{} is in no references", about(object)))
+        (!lists(composite, object) && !removed.has(owner, object))
+            .then(|| format!("{} is in no references", about(object)))
     })
 }
 
 /// No claim has two composite resources.
-pub(super) fn one_composite_per_claim(state: &ClusterState) -> Option<String> {
+pub(super) fn one_composite_per_claim(state: &ClusterState, _: &RemovedReferences) -> Option<String> {
     let mut seen = BTreeMap::new();
     state::composites(state).find_map(|composite| {
         let claim = text(composite, "/spec/claimRef/name");

@@ -7,6 +7,8 @@ mod reports;
 mod tests;
 mod usages;
 
+use std::collections::BTreeSet;
+
 use fake_kube::{
     fault::Request,
     state::{ClusterState, Commit, EventKind},
@@ -15,7 +17,7 @@ use serde_json::Value;
 
 use super::{
     manifests::GROUP,
-    state::{COMPOSED, is_deleting},
+    state::{COMPOSED, is_composite, is_deleting, references},
 };
 use crate::simulation::{environment::Environment, invariants::text};
 
@@ -28,6 +30,8 @@ pub(crate) struct CompositionChecker {
     commits: usize,
     /// Bridges run with `--vanishing-parents`.
     vanishing_parents: bool,
+    /// References that users have removed by hand, and no bridge has written since.
+    removed: RemovedReferences,
 }
 
 impl CompositionChecker {
@@ -36,6 +40,7 @@ impl CompositionChecker {
         Self {
             commits: 0,
             vanishing_parents,
+            removed: RemovedReferences(BTreeSet::new()),
         }
     }
 
@@ -45,10 +50,13 @@ impl CompositionChecker {
         self.commits = state.history.len();
         let mut wrong = Vec::new();
         for commit in commits.iter().filter(|commit| concerns(commit)) {
+            let request = request.filter(|request| made(request, commit));
+            self.removed.note(commit, request);
             let written = Written {
                 state,
                 commit,
-                request: request.filter(|request| made(request, commit)),
+                request,
+                removed: &self.removed,
                 is_crossing,
                 vanishing_parents: self.vanishing_parents,
             };
@@ -58,7 +66,7 @@ impl CompositionChecker {
         }
         if commits.iter().any(concerns) {
             for (name, invariant) in OF_STATES {
-                wrong.extend(invariant(state).map(|why| format!("{name}: {why}")));
+                wrong.extend(invariant(state, &self.removed).map(|why| format!("{name}: {why}")));
             }
         }
         wrong
@@ -73,7 +81,40 @@ struct Written<'a> {
     request: Option<&'a Request>,
     /// That was on its way when a user did something: its sender could not know of it.
     is_crossing: bool,
+    removed: &'a RemovedReferences,
     vanishing_parents: bool,
+}
+
+/// Uid of the composite resource, and kind and name of what it referred to.
+#[derive(Debug)]
+struct RemovedReferences(BTreeSet<[String; 3]>);
+
+impl RemovedReferences {
+    /// Until a bridge writes the references anew, what a user has removed of them is missing, and a create of it may be on its way.
+    fn note(&mut self, commit: &Commit, request: Option<&Request>) {
+        if !is_composite(text(&commit.new, "/kind")) {
+            return;
+        }
+        let uid = text(&commit.new, "/metadata/uid");
+        match request {
+            Some(request) if request.subresource.is_empty() && request.verb != "delete" => {
+                self.0.retain(|[owner, ..]| owner != uid);
+            }
+            Some(_) => {}
+            None => {
+                let now = references(&commit.new);
+                let removed = references(&commit.old).iter().filter(|one| !now.contains(one));
+                let removed =
+                    removed.map(|one| [uid, text(one, "/kind"), text(one, "/name")].map(str::to_owned));
+                self.0.extend(removed);
+            }
+        }
+    }
+
+    fn has(&self, owner: &str, object: &Value) -> bool {
+        let (kind, name) = (text(object, "/kind"), text(object, "/metadata/name"));
+        self.0.contains(&[owner, kind, name].map(str::to_owned))
+    }
 }
 
 impl<'a> Written<'a> {
@@ -101,7 +142,7 @@ impl<'a> Written<'a> {
 }
 
 type Invariant = fn(&Written) -> Option<String>;
-type StateInvariant = fn(&ClusterState) -> Option<String>;
+type StateInvariant = fn(&ClusterState, &RemovedReferences) -> Option<String>;
 
 /// Of each commit. In brackets: its number in the reference.
 const OF_COMMITS: [(&str, Invariant); 22] = [

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CONFIG_MAPS, HELD, TABLES, World, bound, claims, composed, composites, of_bridge};
+use super::{CONFIG_MAPS, HELD, TABLES, World, bound, claims, composed, composites, of_bridge, orders};
 
 #[test]
 fn what_is_composed_needs_a_reference() {
@@ -15,6 +15,24 @@ fn what_is_composed_needs_a_reference() {
         world.broken(None),
         ["references_come_first", "all_that_exists_is_referenced"]
     );
+}
+
+#[test]
+fn a_reference_that_a_user_removed_is_missing_until_the_next_write() {
+    let mut world = World::new(false);
+    let order = world.order("web", &["a"]);
+    world.config_map("a", &order);
+    world.forget();
+    let web = format!("{}/web", orders());
+    world.patch(&web, &json!({"spec": {"crossplane": {"resourceRefs": []}}}));
+    assert!(world.broken(None).is_empty());
+    world.patch(&web, &json!({"spec": {"size": 2}}));
+    let mut request = of_bridge("update", &orders(), "web");
+    request.subresource = "status".to_owned();
+    assert!(world.broken(Some(&request)).is_empty());
+    world.patch(&web, &json!({"spec": {"size": 3}}));
+    let request = of_bridge("update", &orders(), "web");
+    assert_eq!(world.broken(Some(&request)), ["all_that_exists_is_referenced"]);
 }
 
 #[test]

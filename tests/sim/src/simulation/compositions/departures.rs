@@ -1,0 +1,109 @@
+//! What a user does by hand to what composes and is composed, beside a scenario.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{
+    manifests::{GROUP, NAMESPACE},
+    state::{self, COMPOSED, controller, is_composite_kind, is_deleting},
+    trouble::resource_name,
+};
+use crate::simulation::environment::Environment;
+
+/// A `ConfigMap` of a user that nobody composes.
+const BYSTANDER: &str = "bystander";
+
+impl Environment {
+    /// A user lets the first reference of a composite resource name an object that is none of its.
+    pub(crate) fn edit_references(&self) -> bool {
+        let collection = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
+        let bystander = json!({"metadata": {"name": BYSTANDER}});
+        self.kube.request(&Method::POST, &collection, &bystander);
+        self.change_references(|references| {
+            references[0] = json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "name": BYSTANDER, "namespace": NAMESPACE,
+            });
+        })
+    }
+
+    /// A user removes the first reference of a composite resource.
+    pub(crate) fn remove_reference(&self) -> bool {
+        self.change_references(|references| {
+            references.remove(0);
+        })
+    }
+
+    /// False: there is no reference.
+    fn change_references(&self, change: impl FnOnce(&mut Vec<Value>)) -> bool {
+        let found = {
+            let state = self.kube.state();
+            let mut all = state::composites(&state);
+            let found = all.find(|composite| !state::references(composite).is_empty());
+            found.cloned()
+        };
+        let Some(composite) = found else { return false };
+        let mut references = state::references(&composite).to_vec();
+        change(&mut references);
+        let is_modern = composite.pointer("/spec/crossplane/resourceRefs").is_some();
+        let spec = if is_modern {
+            json!({"crossplane": {"resourceRefs": references}})
+        } else {
+            json!({"resourceRefs": references})
+        };
+        let path = state::path(state::composite_plural(&composite), GROUP, &composite);
+        let change = json!({"spec": spec});
+        self.kube.request(&Method::PATCH, &path, &change).0 < 300
+    }
+
+    /// A user takes the owner references off something that is composed.
+    pub(crate) fn strip_owner(&self) -> bool {
+        let path = self.first_composed(&["configmaps", "tables"]);
+        let change = json!({"metadata": {"ownerReferences": null}});
+        path.is_some_and(|path| self.kube.request(&Method::PATCH, &path, &change).0 < 300)
+    }
+
+    /// A user deletes a usage that is composed.
+    pub(crate) fn delete_usage(&self) -> bool {
+        let path = self.first_composed(&["usages"]);
+        path.is_some_and(|path| self.kube.request(&Method::DELETE, &path, &Value::Null).0 < 300)
+    }
+
+    fn first_composed(&self, plurals: &[&str]) -> Option<String> {
+        let state = self.kube.state();
+        let of_kinds = COMPOSED
+            .into_iter()
+            .filter(|(plural, _)| plurals.contains(plural));
+        let mut all = of_kinds.flat_map(|(plural, group)| {
+            let objects = state.all(plural, group);
+            objects.map(move |object| (plural, group, object))
+        });
+        let is_it =
+            |object: &Value| !is_deleting(object) && controller(object).is_some_and(is_composite_kind);
+        let (plural, group, object) = all.find(|(.., object)| is_it(object))?;
+        Some(state::path(plural, group, object))
+    }
+
+    /// People delete what was composed and has no owner any more, as they have released or stripped it: nobody else does. Returns whether any of it
+    /// is left.
+    pub(crate) fn delete_ownerless(&self) -> bool {
+        let ownerless: Vec<String> = {
+            let state = self.kube.state();
+            let all = COMPOSED.into_iter().flat_map(|(plural, group)| {
+                let objects = state.all(plural, group);
+                objects.map(move |object| (plural, group, object))
+            });
+            let ownerless = all.filter(|(.., object)| {
+                controller(object).is_none()
+                    && !resource_name(object).is_empty()
+                    && state::is_composed(object)
+            });
+            ownerless
+                .map(|(plural, group, object)| state::path(plural, group, object))
+                .collect()
+        };
+        for path in &ownerless {
+            self.kube.request(&Method::DELETE, path, &Value::Null);
+        }
+        !ownerless.is_empty()
+    }
+}
