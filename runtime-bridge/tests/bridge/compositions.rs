@@ -1,6 +1,6 @@
 //! Compositions as the binary serves them: a function on a socket, the CRDs that it brings, and a crash between two writes of nobody.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use bridge_core::crd::CROSSPLANE;
 use fake_function::{FakeFunction, Version};
@@ -43,7 +43,7 @@ pub const CRDS: [&str; 9] = [
 /// A function on a socket of its own, until it is dropped.
 pub struct Function {
     folder: TempDir,
-    fake: FakeFunction,
+    pub fake: FakeFunction,
     served: JoinHandle<()>,
 }
 
@@ -64,12 +64,12 @@ impl Function {
         Self { folder, fake, served }
     }
 
-    fn socket(&self) -> PathBuf {
-        self.folder.path().join("f.sock")
+    pub fn endpoint(&self) -> String {
+        format!("unix://{}", self.folder.path().join("f.sock").display())
     }
 
     pub fn flag(&self) -> String {
-        format!("f=unix:{}", self.socket().display())
+        format!("f={}", self.endpoint())
     }
 }
 
@@ -352,7 +352,7 @@ async fn a_function_of_the_cluster_is_reached_once_it_is_annotated() {
         "kind": "Function",
         "metadata": {
             "name": "f",
-            "annotations": { "crossbridge.dev/endpoint": format!("unix://{}", function.socket().display()) },
+            "annotations": { "crossbridge.dev/endpoint": function.endpoint() },
         },
         "spec": { "package": "registry.example.org/f:v1" },
     });

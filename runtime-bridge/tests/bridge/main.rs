@@ -8,6 +8,7 @@ mod compositions;
 mod compositions_canary;
 mod compositions_plugin_away;
 mod compositions_rights;
+mod compositions_slow_functions;
 mod compositions_trace;
 mod debug;
 mod deployment;

@@ -3,7 +3,10 @@
 use std::{
     convert::Infallible,
     str::FromStr,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll},
 };
 
@@ -16,6 +19,7 @@ use function_proto::{
     },
 };
 use parking_lot::Mutex;
+use tokio::sync::watch;
 use tonic::{
     Request, Response, Status,
     body::Body,
@@ -59,12 +63,33 @@ pub struct Received {
     pub request: RunRequest,
 }
 
+/// Which calls are not answered yet.
+type IsHeld = Arc<dyn Fn(&RunRequest) -> bool + Send + Sync>;
+
 /// A function. Clones are the same one.
 #[derive(Clone, Default)]
 pub struct FakeFunction {
     received: Arc<Mutex<Vec<Received>>>,
     /// `None`: always as its program has it.
     profile: Option<ProfileNow>,
+    held: Arc<watch::Sender<Option<IsHeld>>>,
+    waiting: Arc<AtomicUsize>,
+}
+
+/// A call that is held, until it is dropped.
+struct Waiting(Arc<AtomicUsize>);
+
+impl Waiting {
+    fn begin(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// How it answers at the moment.
@@ -85,9 +110,35 @@ impl FakeFunction {
             .map_or(Profile::Nominal, |profile| profile())
     }
 
-    /// All calls so far.
+    /// All calls so far, also those that are not answered yet.
     pub fn received(&self) -> Vec<Received> {
         self.received.lock().clone()
+    }
+
+    /// Calls of which this holds are answered after [`Self::release`].
+    pub fn hold(&self, is_held: impl Fn(&RunRequest) -> bool + Send + Sync + 'static) {
+        self.held.send_replace(Some(Arc::new(is_held)));
+    }
+
+    /// Answers what is held, and whatever comes from now on.
+    pub fn release(&self) {
+        self.held.send_replace(None);
+    }
+
+    /// How many calls are held. One that its caller has given up is not.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
+    async fn until_released(&self, request: &RunRequest) {
+        let mut held = self.held.subscribe();
+        let is_free = |held: &Option<IsHeld>| held.as_ref().is_none_or(|is_held| !is_held(request));
+        if is_free(&held.borrow()) {
+            return;
+        }
+        let _waits = Waiting::begin(&self.waiting);
+        // The sender is this function's own, so it is there.
+        let _ = held.wait_for(is_free).await;
     }
 
     /// What a server or a simulation serves.
@@ -118,12 +169,14 @@ impl FunctionRunnerService for FakeFunction {
         let meta = request.meta.take().unwrap_or_default();
         let tag = meta.tag.clone();
         let request = wire::request(request).map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let mut response = evaluate(&request);
+        let received = Received { meta, request };
         let call = {
-            let mut received = self.received.lock();
-            received.push(Received { meta, request });
-            received.len() - 1
+            let mut all = self.received.lock();
+            all.push(received.clone());
+            all.len() - 1
         };
+        self.until_released(&received.request).await;
+        let mut response = evaluate(&received.request);
         Profile::change(profile, &mut response, call);
         wire::response(response, tag)
             .map(Response::new)
