@@ -6,6 +6,7 @@ mod cli;
 mod cluster;
 mod compositions;
 mod compositions_canary;
+mod compositions_packages;
 mod compositions_plugin_away;
 mod compositions_rights;
 mod compositions_slow_functions;
