@@ -11,6 +11,7 @@ mod compositions_plugin_away;
 mod compositions_rights;
 mod compositions_slow_functions;
 mod compositions_trace;
+mod compositions_unwatched;
 mod debug;
 mod deployment;
 mod dev;
