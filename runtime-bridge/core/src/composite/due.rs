@@ -36,10 +36,11 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
     };
     // What changes does not make a run that failed succeed at once.
     let changed = differs.then(|| if failed { back_off } else { *at + settle });
-    // A Secret does, that it waited for.
-    let secret = secrets::has_news(&basis.secrets, &now.secrets).then(|| *at + settle);
+    // A Secret or a required resource does, that it may have waited for.
+    let waited_for = secrets::has_news(&basis.secrets, &now.secrets) || has_required_news(basis, now);
+    let waited_for = waited_for.then(|| *at + settle);
     let held = held_until(of);
-    let changed = earliest([changed, secret]).map(|at| held.map_or(at, |held| at.max(held)));
+    let changed = earliest([changed, waited_for]).map(|at| held.map_or(at, |held| at.max(held)));
     let repeated = match &outcome.result {
         Ok(_) => {
             let interval = outcome.ttl.or_else(|| of.snapshot.xr.poll_interval());
@@ -82,11 +83,16 @@ pub(super) fn changing(seen: &Basis, now: &Basis) -> Option<Changing> {
     if seen.desired != now.desired {
         return Some(Changing::Desired);
     }
-    let mut required = seen.required.iter();
     let differs = seen.observed != now.observed
         || secrets::has_news(&seen.secrets, &now.secrets)
-        || required.any(|(lookup, found)| now.required.get(lookup).is_some_and(|is| is != found));
+        || has_required_news(seen, now);
     differs.then_some(Changing::Observed)
+}
+
+/// What a run was shown of what its functions require is no longer what is found.
+fn has_required_news(seen: &Basis, now: &Basis) -> bool {
+    let mut required = seen.required.iter();
+    required.any(|(lookup, found)| now.required.get(lookup).is_some_and(|is| is != found))
 }
 
 /// Of what functions and people ask for.

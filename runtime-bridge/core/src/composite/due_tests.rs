@@ -5,14 +5,16 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     composite::{
+        digest::ContentDigest,
         facts::Facts,
         memory::CompositeMemory,
-        pipeline::{RunFailure, RunOutcome},
+        pipeline::{Lookup, RunFailure, RunOutcome},
         sample,
         snapshot::Snapshot,
         view,
     },
     definition::Scope,
+    function::{ResourceMatch, ResourceSelector},
 };
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -145,4 +147,34 @@ fn a_failed_run_is_repeated_by_its_back_off_whatever_changes() {
     assert_eq!(due_after(&snapshot), back_off);
     snapshot.xr.object["metadata"]["labels"] = json!({"changed": "yes"});
     assert_eq!(due_after(&snapshot), back_off);
+}
+
+#[test]
+fn a_failed_run_is_repeated_at_once_when_what_it_requires_comes() {
+    let failed = RunOutcome {
+        result: Err(RunFailure::NoSteps),
+        ..sample::outcome()
+    };
+    let mut snapshot = ended("uid", &json!({}), failed);
+    let lookup = Lookup::Resources(ResourceSelector {
+        api_version: "v1".to_owned(),
+        kind: "ConfigMap".to_owned(),
+        matching: ResourceMatch::Name("plan".to_owned()),
+        namespace: Some("team".to_owned()),
+    });
+    let [absent, exists] =
+        [json!([]), json!([{"kind": "ConfigMap"}])].map(|found| ContentDigest::of_value(&found));
+    if let RunState::Ended { basis, .. } = &mut snapshot.run {
+        basis.required = [(lookup.clone(), absent)].into();
+    }
+    let back_off = Some(policies::RUN.wait(1, 0.5));
+    for (found, expected) in [
+        (Ok(absent), back_off),
+        (Err("configmaps is forbidden".to_owned()), back_off),
+        // Four times what the last one took.
+        (Ok(exists), Some(Duration::from_millis(80))),
+    ] {
+        snapshot.required = [(lookup.clone(), found)].into();
+        assert_eq!(due_after(&snapshot), expected);
+    }
 }
