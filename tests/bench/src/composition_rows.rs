@@ -157,6 +157,12 @@ pub static CHANGE: Row = Row {
     unit: "ms",
     lines: &halves(Goal::None, Goal::AtMost(50.0)),
 };
+/// Likewise of an object that the function requires.
+pub static REQUIRED_CHANGE: Row = Row {
+    what: "required object changed to run begins",
+    unit: "ms",
+    lines: &halves(Goal::None, Goal::AtMost(50.0)),
+};
 /// From its start on, of an XR that was changed while the bridge was stopped.
 pub static RESTART_FIRST: Row = Row::one(
     "restart, until a changed XR is Synced",

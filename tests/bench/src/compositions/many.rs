@@ -10,13 +10,13 @@ use bridge_bench::{
     figures::per,
     report::{Notes, Report},
 };
-use kube::api::{ListParams, Patch, PatchParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use super::{
     blocked::GIVEN_BACK_AFTER,
     lives::{FEW, PACE, f64_of, warm_up},
-    manifests::{BATCH, PURCHASE},
+    manifests::{BATCH, Composite, PURCHASE, SINGLE, object},
     rest,
     subject::{Subject, Usage},
 };
@@ -50,6 +50,7 @@ pub(crate) async fn measure(subject: &mut Subject, many: Many, report: &mut Repo
     warm_up(subject, &BATCH, FEW).await;
     let (board, all) = at_rest(subject, many, &mut notes).await;
     changes(subject, &all, &mut notes).await;
+    required_changes(subject, &mut notes).await;
     // For 90 seconds after a start a reference stays, as a former leader may still create what it names.
     removal(subject, &board, &all[1..], &mut notes).await;
     restart(subject, &board, &all, &mut notes).await;
@@ -101,16 +102,58 @@ async fn changes(subject: &Subject, all: &[String], notes: &mut Notes<'_>) {
         .collect();
     let mut took = Vec::new();
     for number in 0..CHANGES {
-        let part = &one_of_each[&all[number % all.len()]];
-        tokio::time::sleep(AFTER_CHANGE).await;
-        let sent = now_micros();
-        let touched = merge(json!({"spec": {"touched": number + 1}}));
-        let patched = parts.patch(part, &PatchParams::default(), &touched).await;
-        patched.unwrap_or_else(|error| panic!("cannot change {part}: {error}"));
-        let called = subject.calls.until_after(sent).await;
-        took.push(Duration::from_micros(called - sent).as_secs_f64() * 1000.0);
+        took.push(until_run(subject, &one_of_each[&all[number % all.len()]], number).await);
     }
     notes.note_all(&rows::CHANGE, took);
+}
+
+/// A user changes this part: milliseconds from the request until the function is called.
+async fn until_run(subject: &Subject, part: &str, number: usize) -> f64 {
+    tokio::time::sleep(AFTER_CHANGE).await;
+    let sent = now_micros();
+    let touched = merge(json!({"spec": {"touched": number + 1}}));
+    let patched = subject
+        .parts()
+        .patch(part, &PatchParams::default(), &touched)
+        .await;
+    patched.unwrap_or_else(|error| panic!("cannot change {part}: {error}"));
+    let called = subject.calls.until_after(sent).await;
+    Duration::from_micros(called - sent).as_secs_f64() * 1000.0
+}
+
+/// Likewise of what the function of one more XR requires, and nobody composes.
+async fn required_changes(subject: &Subject, notes: &mut Notes<'_>) {
+    const REQUIRED: &str = "required";
+    let of = SINGLE.of.resource();
+    let part = object(json!({"apiVersion": of.api_version, "kind": of.kind, "metadata": {"name": REQUIRED}}));
+    let created = subject.parts().create(&PostParams::default(), &part).await;
+    created.unwrap_or_else(|error| panic!("cannot create {REQUIRED}: {error}"));
+    let mut pipeline = SINGLE.pipeline(1);
+    pipeline[0]["input"]["requires"] = json!({"part": {"apiVersion": of.api_version, "kind": of.kind, "matchName": REQUIRED, "namespace": "default"}});
+    set_pipeline(subject, &SINGLE, &pipeline).await;
+    let board = subject.board(&SINGLE);
+    let one = names("requiring", 1);
+    create(&board, &one, |name| SINGLE.manifest(name)).await;
+    subject.usage_when_quiet().await;
+    let mut took = Vec::new();
+    for number in 0..CHANGES {
+        took.push(until_run(subject, REQUIRED, number).await);
+    }
+    notes.note_all(&rows::REQUIRED_CHANGE, took);
+    request_deletion(&board, &one).await;
+    board.until_deleted(&one).await;
+    set_pipeline(subject, &SINGLE, &SINGLE.pipeline(1)).await;
+    let deleted = subject.parts().delete(REQUIRED, &DeleteParams::default()).await;
+    deleted.unwrap_or_else(|error| panic!("cannot delete {REQUIRED}: {error}"));
+}
+
+async fn set_pipeline(subject: &Subject, of: &Composite, pipeline: &Value) {
+    let edited = merge(json!({"spec": {"pipeline": pipeline}}));
+    let compositions = subject.compositions();
+    let patched = compositions
+        .patch(of.plural, &PatchParams::default(), &edited)
+        .await;
+    patched.unwrap_or_else(|error| panic!("cannot edit the composition {}: {error}", of.plural));
 }
 
 fn now_micros() -> u64 {
@@ -164,12 +207,7 @@ async fn edit(subject: &Subject, board: &Board, count: usize, notes: &mut Notes<
     let generations: BTreeMap<String, i64> = generations.collect();
     let before = subject.usage().await;
     let begun = Instant::now();
-    let edited = merge(json!({"spec": {"pipeline": BATCH.pipeline(2)}}));
-    let patched = subject
-        .compositions()
-        .patch(BATCH.plural, &PatchParams::default(), &edited)
-        .await;
-    patched.unwrap_or_else(|error| panic!("cannot edit the composition: {error}"));
+    set_pipeline(subject, &BATCH, &BATCH.pipeline(2)).await;
     for (name, generation) in generations {
         // The reference to the revision is in the spec.
         board.until_synced(&[name], generation + 1).await;
