@@ -86,9 +86,17 @@ impl Environment {
     /// People delete what was composed and has no owner any more, as they have released or stripped it: nobody else does. Returns whether any of it
     /// is left.
     pub(crate) fn delete_ownerless(&self) -> bool {
+        self.delete_ownerless_of(&COMPOSED.map(|(plural, _)| plural))
+    }
+
+    /// Likewise, of these kinds alone.
+    pub(super) fn delete_ownerless_of(&self, plurals: &[&str]) -> bool {
         let ownerless: Vec<String> = {
             let state = self.kube.state();
-            let all = COMPOSED.into_iter().flat_map(|(plural, group)| {
+            let of_kinds = COMPOSED
+                .into_iter()
+                .filter(|(plural, _)| plurals.contains(plural));
+            let all = of_kinds.flat_map(|(plural, group)| {
                 let objects = state.all(plural, group);
                 objects.map(move |object| (plural, group, object))
             });

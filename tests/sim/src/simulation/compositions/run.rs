@@ -321,8 +321,10 @@ impl Run {
         !self.failed()
     }
 
-    /// A definition cannot end while an order is in use by what a chain composes: as it says so, a person deletes the chains.
+    /// A definition cannot end while an order is in use by what a chain composes: as it says so, a person deletes the chains,
+    /// and usages that were orphaned with an order, which nobody else does.
     fn give_up_chains(&self) {
+        self.environment.delete_ownerless_of(&["usages"]);
         for number in 0..self.plan.objects.len() {
             let object = self.object(number);
             let lives = object.get().is_some_and(|object| !is_deleting(&object));
