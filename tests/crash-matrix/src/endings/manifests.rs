@@ -8,6 +8,8 @@ use super::story::Story;
 pub const GROUP: &str = "endings.example.org";
 /// Finalizer of an object that takes a moment to go.
 pub const HOLD: &str = "endings.example.org/hold";
+/// The value of what is changed.
+pub const CHANGED: &str = "changed";
 /// The function that all compositions call.
 pub const FUNCTION: &str = "function-fake";
 
@@ -65,13 +67,19 @@ fn version() -> Value {
             "type": "object",
             "properties": {"spec": {"type": "object", "properties": {
                 "second": {"type": "boolean"},
+                "changed": {"type": "boolean"},
                 "usage": {"type": "boolean"},
             }}},
         }},
     })
 }
 
-/// Composes three `ConfigMap`s, and a usage: `third` uses `first`. `namespace`: that of what is composed, where the composite resource has
+/// What the change of a composite resource makes it: another `first`, no `second`, and `fourth`.
+pub fn change() -> Value {
+    json!({"spec": {"second": false, "changed": true}})
+}
+
+/// Composes three `ConfigMap`s, and a usage: `third` uses `first`. What is changed is changed by a second step. `namespace`: that of what is composed, where the composite resource has
 /// none.
 pub fn composition(name: &str, group: &str, kind: &str, namespace: Option<&str>) -> Value {
     let place = |mut object: Value| {
@@ -80,9 +88,9 @@ pub fn composition(name: &str, group: &str, kind: &str, namespace: Option<&str>)
         }
         object
     };
-    let config_map = |name: &str, when: Value| {
+    let config_map = |name: &str, value: &str, when: Value| {
         let object = json!({
-            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"value": name},
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"value": value},
         });
         json!({"object": place(object), "when": when, "ready": "always"})
     };
@@ -102,21 +110,27 @@ pub fn composition(name: &str, group: &str, kind: &str, namespace: Option<&str>)
         "spec": {
             "compositeTypeRef": {"apiVersion": format!("{group}/v1"), "kind": kind},
             "mode": "Pipeline",
-            "pipeline": [{
-                "step": "compose",
-                "functionRef": {"name": FUNCTION},
-                "input": {
-                    "apiVersion": "fn.example.org/v1",
-                    "kind": "Program",
-                    "resources": {
-                        "first": config_map("first", json!("always")),
-                        "second": config_map("second", asked("second")),
-                        "third": config_map("third", json!("always")),
-                        "usage": uses,
-                    },
-                },
-            }],
+            "pipeline": [
+                step("compose", &json!({
+                    "first": config_map("first", "first", json!("always")),
+                    "second": config_map("second", "second", asked("second")),
+                    "third": config_map("third", "third", json!("always")),
+                    "usage": uses,
+                })),
+                step("change", &json!({
+                    "first": config_map("first", CHANGED, asked("changed")),
+                    "fourth": config_map("fourth", "fourth", asked("changed")),
+                })),
+            ],
         },
+    })
+}
+
+fn step(name: &str, resources: &Value) -> Value {
+    json!({
+        "step": name,
+        "functionRef": {"name": FUNCTION},
+        "input": {"apiVersion": "fn.example.org/v1", "kind": "Program", "resources": resources},
     })
 }
 

@@ -143,7 +143,10 @@ impl Stage {
                 Ok(())
             }
             Story::CompositeCreated => Ok(()),
-            Story::CompositeDeleted | Story::ResourceRemoved | Story::UsageRemoved => {
+            Story::CompositeDeleted
+            | Story::ResourceRemoved
+            | Story::UsageRemoved
+            | Story::CompositeChanged => {
                 user.apply(&orders(GROUP), Some(name), manifests::order(story, GROUP))
                     .await?;
                 if story == Story::CompositeDeleted {
@@ -177,6 +180,7 @@ impl User {
             Story::CompositeDeleted => self.delete(&orders(GROUP), Some(name), "web").await,
             Story::ResourceRemoved => self.change(name, &json!({"spec": {"second": false}})).await,
             Story::UsageRemoved => self.change(name, &json!({"spec": {"usage": false}})).await,
+            Story::CompositeChanged => self.change(name, &manifests::change()).await,
             Story::ClaimRecreated => {
                 let deleted = self.delete(&purchases(), Some(name), name).await;
                 if deleted.is_ok() {

@@ -18,6 +18,8 @@ pub enum Story {
     DefinitionDeleted,
     /// A composite resource of three objects is created.
     CompositeCreated,
+    /// Of a composite resource of three objects one is desired with other content, one no more, and a new one beside them.
+    CompositeChanged,
 }
 
 /// The process that is killed or paused.
@@ -54,11 +56,12 @@ pub struct Left {
 
 impl Story {
     /// All, those first that take longest.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::DefinitionDeleted,
         Self::ClaimRecreated,
         Self::CompositeDeleted,
         Self::UsageRemoved,
+        Self::CompositeChanged,
         Self::ResourceRemoved,
         Self::CompositeCreated,
     ];
@@ -72,6 +75,7 @@ impl Story {
             Self::ClaimRecreated => "claim-recreated",
             Self::DefinitionDeleted => "definition-deleted",
             Self::CompositeCreated => "composite-created",
+            Self::CompositeChanged => "composite-changed",
         }
     }
 
@@ -84,7 +88,7 @@ impl Story {
                 composites: 1,
                 claims: 0,
             },
-            Self::UsageRemoved | Self::CompositeCreated => Left {
+            Self::UsageRemoved | Self::CompositeCreated | Self::CompositeChanged => Left {
                 composed: 3,
                 composites: 1,
                 claims: 0,
@@ -126,6 +130,15 @@ impl Story {
                 "update compositeresourcedefinitions#1",
             ],
             Self::CompositeCreated => &["update orders#1", "create configmaps#3", "update orders/status#1"],
+            // What was created has its managed fields converted before the first apply.
+            Self::CompositeChanged => &[
+                "update orders#2",
+                "delete configmaps#1",
+                "create configmaps#1",
+                "patch configmaps#1",
+                "apply configmaps#1",
+                "update orders/status#1",
+            ],
         }
     }
 

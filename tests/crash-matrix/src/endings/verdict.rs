@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{
+    manifests::CHANGED,
     record::{Life, Lives},
     story::{Left, Story},
 };
@@ -57,7 +58,7 @@ pub fn is_whole(story: Story, lives: &Lives) -> bool {
     let claims = count(&|life| life.kind == CLAIM && is_ready(life));
     let expected = match story {
         Story::CompositeDeleted | Story::UsageRemoved => (3, 1, 1, 0),
-        Story::ResourceRemoved => (3, 0, 1, 0),
+        Story::ResourceRemoved | Story::CompositeChanged => (3, 0, 1, 0),
         Story::ClaimRecreated => (3, 0, 1, 1),
         Story::DefinitionDeleted => (6, 0, 3, 0),
         Story::CompositeCreated => (0, 0, 0, 0),
@@ -70,7 +71,24 @@ pub fn is_over(story: Story, lives: &Lives) -> bool {
     let going = lives
         .values()
         .any(|life| life.gone.is_none() && life.marked.is_some());
-    !going && left(lives) == story.left() && is_settled(story, lives)
+    let is_changed = story != Story::CompositeChanged || is_changed(lives);
+    !going && left(lives) == story.left() && is_settled(story, lives) && is_changed
+}
+
+/// Each composition resource name has its one object, with the content that is desired now.
+fn is_changed(lives: &Lives) -> bool {
+    let alive = lives.values().filter(|life| life.gone.is_none());
+    let mut values: Vec<(&str, &str)> = alive
+        .filter(|life| is_composed(life))
+        .map(|life| {
+            let annotations = &life.last["metadata"]["annotations"];
+            let name = annotations["crossplane.io/composition-resource-name"].as_str();
+            let value = life.last["data"]["value"].as_str();
+            (name.unwrap_or_default(), value.unwrap_or_default())
+        })
+        .collect();
+    values.sort_unstable();
+    values == [("first", CHANGED), ("fourth", "fourth"), ("third", "third")]
 }
 
 /// What stays is whole.
@@ -235,7 +253,9 @@ fn protect(usage: &Life, lives: &Lives, faults: &mut Faults) {
 fn may_be_deleted(story: Story, life: &Life, lives: &Lives) -> bool {
     match story {
         Story::CompositeDeleted | Story::DefinitionDeleted => true,
-        Story::ResourceRemoved => life.kind == "ConfigMap" && life.name.ends_with("/second"),
+        Story::ResourceRemoved | Story::CompositeChanged => {
+            life.kind == "ConfigMap" && life.name.ends_with("/second")
+        }
         Story::UsageRemoved => life.kind == "Usage",
         Story::CompositeCreated => false,
         Story::ClaimRecreated => {
