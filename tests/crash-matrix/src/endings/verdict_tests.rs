@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -115,6 +115,56 @@ fn what_stays_is_neither_deleted_nor_missing() {
     lives.get_mut("1").unwrap().marked = Some(14);
     // It goes, and must not.
     assert_eq!(counts(&judge(Story::ResourceRemoved, &lives)), [1, 0, 0, 1]);
+}
+
+/// A composite resource of which `first` was changed, `second` removed, and `fourth` added.
+fn composite_changed() -> Lives {
+    let mut lives = ended();
+    lives.remove("u");
+    let fourth = life("ConfigMap", "story-0001/fourth", "xr", (12, None, None));
+    lives.insert("4".to_owned(), fourth);
+    for (uid, name, value) in [
+        ("1", "first", CHANGED),
+        ("3", "third", "third"),
+        ("4", "fourth", "fourth"),
+    ] {
+        let object = lives.get_mut(uid).unwrap();
+        (object.marked, object.gone) = (None, None);
+        object.last = json!({
+            "metadata": {"annotations": {"crossplane.io/composition-resource-name": name}}, "data": {"value": value},
+        });
+    }
+    let xr = lives.get_mut("xr").unwrap();
+    (xr.marked, xr.gone, xr.said) = (None, None, None);
+    xr.referred.insert("ConfigMap fourth".to_owned(), 11);
+    xr.last = json!({
+        "spec": {"crossplane": {"resourceRefs": [{}, {}, {}]}},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}, {"type": "Synced", "status": "True"}]},
+    });
+    lives
+}
+
+#[test]
+fn what_is_changed_is_over_with_each_object_as_desired() {
+    let whole = composite_changed();
+    let faults = judge(Story::CompositeChanged, &whole);
+    assert!(faults.is_empty(), "{faults:?}");
+    let otherwise = |uid: &str, field: &str, value: Value| {
+        let mut lives = whole.clone();
+        *lives.get_mut(uid).unwrap().last.pointer_mut(field).unwrap() = value;
+        counts(&judge(Story::CompositeChanged, &lives))
+    };
+    let name = "/metadata/annotations/crossplane.io~1composition-resource-name";
+    assert_eq!(otherwise("1", "/data/value", json!("first")), [1, 0, 0, 0]);
+    assert_eq!(otherwise("4", name, json!("third")), [1, 0, 0, 0]);
+    let references = "/spec/crossplane/resourceRefs";
+    assert_eq!(otherwise("xr", references, json!([{}, {}])), [1, 0, 0, 0]);
+    let mut again = whole.clone();
+    again.insert("5".to_owned(), again["4"].clone());
+    assert_eq!(counts(&judge(Story::CompositeChanged, &again)), [1, 0, 0, 0]);
+    let mut early = whole.clone();
+    early.get_mut("4").unwrap().created = 10;
+    assert_eq!(counts(&judge(Story::CompositeChanged, &early)), [0, 1, 0, 0]);
 }
 
 #[test]
