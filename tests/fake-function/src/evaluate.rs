@@ -36,12 +36,12 @@ fn run(program: &Program, request: &RunRequest) -> RunResponse {
     let observed = &*request.observed;
     let mut desired = request.desired.clone();
     for (name, entry) in &program.resources {
-        if !holds(&entry.when, observed) {
+        if !holds(&entry.when, request) {
             continue;
         }
         let ready = match &entry.ready {
             None => Readiness::Unspecified,
-            Some(condition) if holds(condition, observed) => Readiness::Ready,
+            Some(condition) if holds(condition, request) => Readiness::Ready,
             Some(_) => Readiness::NotReady,
         };
         let resource = Resource {
@@ -72,14 +72,16 @@ fn run(program: &Program, request: &RunRequest) -> RunResponse {
         let composite = desired.composite.get_or_insert_default();
         composite.connection_details.0.extend(secret.0);
     }
-    let results = program.messages.iter().map(normal);
+    let messages = program.messages.iter().map(normal);
+    let results = program.results.iter();
+    let results = results.filter(|entry| holds(&entry.when, request)).map(result);
     let mut context = request.context.clone();
     if !program.context.is_empty() {
         let HiddenMap(fields) = context.get_or_insert_default();
         fields.extend(program.context.clone());
     }
     RunResponse {
-        results: results.chain(program.results.iter().map(result)).collect(),
+        results: messages.chain(results).collect(),
         conditions: program.conditions.iter().map(condition).collect(),
         requirements: requirements(program),
         ttl: program.ttl_seconds.map(Duration::from_secs),
@@ -220,7 +222,8 @@ fn set_status(composite: &mut Resource, status: &Map<String, Value>) {
     }
 }
 
-fn holds(condition: &Condition, observed: &Observed) -> bool {
+fn holds(condition: &Condition, request: &RunRequest) -> bool {
+    let observed = &request.observed;
     match condition {
         Condition::Always => true,
         Condition::Never => false,
@@ -241,9 +244,13 @@ fn holds(condition: &Condition, observed: &Observed) -> bool {
             let mut conditions = conditions.and_then(Value::as_array).into_iter().flatten();
             conditions.any(|one| one["type"] == condition.as_str() && one["status"] == "True")
         }
-        Condition::Not(other) => !holds(other, observed),
-        Condition::All(all) => all.iter().all(|one| holds(one, observed)),
-        Condition::Any(any) => any.iter().any(|one| holds(one, observed)),
+        Condition::Required(name) => {
+            let shown = request.required_resources.get(name);
+            shown.is_some_and(|shown| !shown.is_empty())
+        }
+        Condition::Not(other) => !holds(other, request),
+        Condition::All(all) => all.iter().all(|one| holds(one, request)),
+        Condition::Any(any) => any.iter().any(|one| holds(one, request)),
     }
 }
 
@@ -329,6 +336,19 @@ mod tests {
         let maps = vec![map("a"), map("b")];
         request.required_resources.insert("maps".to_owned(), maps);
         assert_eq!(copied(&request), json!({"own": "x", "copied": "a,b"}));
+    }
+
+    #[test]
+    fn a_result_may_depend_on_what_is_required() {
+        let missing =
+            json!({"severity": "fatal", "message": "it is missing", "when": {"not": {"required": "map"}}});
+        let mut request = request(json!({"results": [missing]}));
+        assert_eq!(evaluate(&request).results[0].severity, Severity::Fatal);
+        request.required_resources = [("map".to_owned(), Vec::new())].into();
+        assert_eq!(evaluate(&request).results.len(), 1);
+        let map = Resource::of(json!({"kind": "ConfigMap"}));
+        request.required_resources = [("map".to_owned(), vec![map])].into();
+        assert_eq!(evaluate(&request).results, []);
     }
 
     #[test]

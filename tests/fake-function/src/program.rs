@@ -64,6 +64,9 @@ pub struct ResultEntry {
     /// The claim sees it, too.
     #[serde(default)]
     pub on_claim: bool,
+    /// Whether there is this result at all.
+    #[serde(default, skip_serializing_if = "Condition::is_always")]
+    pub when: Condition,
 }
 
 /// How bad a result is.
@@ -167,6 +170,8 @@ pub enum Condition {
     Never,
     /// A composed resource of this name exists.
     Exists(String),
+    /// An object was shown for the requirement of this name.
+    Required(String),
     /// A field has this value.
     Equals {
         /// Name of the composed resource; none: the composite.
@@ -190,4 +195,10 @@ pub enum Condition {
     All(Vec<Condition>),
     /// One of them holds.
     Any(Vec<Condition>),
+}
+
+impl Condition {
+    fn is_always(&self) -> bool {
+        *self == Self::Always
+    }
 }
