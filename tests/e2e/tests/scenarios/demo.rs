@@ -1,4 +1,5 @@
-//! `cargo xtask demo --keep`, as README has it: to its last line, and to the Ctrl-C that ends it.
+//! `cargo xtask demo --keep` and `cargo xtask demo-compositions`, as README has them: to their last lines, and the first one to the Ctrl-C that
+//! ends it.
 
 use std::{
     fs,
@@ -7,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bridge_control_plane::process::{Output, ScratchDir, Signal, Spawn};
+use bridge_control_plane::process::{Output, Process, ScratchDir, Signal, Spawn};
 use bridge_e2e::{binary, eventually};
 
 /// To build what is not built, too.
@@ -44,41 +45,80 @@ fn processes_with(folder: &Path) -> Vec<String> {
         .collect()
 }
 
+/// A demo that runs, with a folder for temporary files by which its processes are known.
+struct Demo {
+    process: Process,
+    lines: Receiver<String>,
+    scratch: ScratchDir,
+}
+
+impl Demo {
+    fn start(arguments: &[&str]) -> Self {
+        let scratch = ScratchDir::new("crossbridge-demo-test-").expect("a folder");
+        let (send, lines) = channel();
+        let line = || {
+            let send = send.clone();
+            Output::lines(move |line| drop(send.send(line.to_owned())))
+        };
+        let process = Spawn::new(binary("xtask"))
+            .args(arguments)
+            .env("TMPDIR", scratch.path())
+            // Whoever times the tests asks for it; cargo would build for it anew.
+            .env_remove("RUSTC_BOOTSTRAP")
+            .stdout(line())
+            .stderr(line())
+            .spawn()
+            .expect("it starts");
+        Self {
+            process,
+            lines,
+            scratch,
+        }
+    }
+
+    /// What it shows until it has passed.
+    async fn play(self) -> (Self, Vec<String>) {
+        let play = move || {
+            let played = until(&self.lines, "PASS: ");
+            (self, played)
+        };
+        let (demo, played) = tokio::task::spawn_blocking(play).await.expect("it passes");
+        let is_of_cargo = |line: &&String| {
+            let words = ["Compiling ", "Downloaded ", "Downloading ", "Finished "];
+            words.iter().any(|word| line.trim_start().starts_with(word))
+        };
+        assert_eq!(
+            played.iter().find(is_of_cargo),
+            None,
+            "its own progress is enough"
+        );
+        (demo, played)
+    }
+
+    /// What it shows until it has ended, with all that it has started.
+    async fn end(self) -> Vec<String> {
+        let ended = self.process.wait_for(Duration::from_mins(2)).await;
+        let rest: Vec<String> = self.lines.iter().collect();
+        let ended = ended.expect("it ends");
+        assert!(ended.success(), "{ended}: {}", rest.join("\n"));
+        // Whoever ends and removes what a process has left does so once it is gone.
+        eventually("none of its processes runs", async || {
+            processes_with(self.scratch.path()).is_empty()
+        })
+        .await;
+        rest
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_demo_passes_and_stays_until_it_is_interrupted() {
-    let scratch = ScratchDir::new("crossbridge-demo-test-").expect("a folder");
-    let (send, lines) = channel();
-    let line = || {
-        let send = send.clone();
-        Output::lines(move |line| drop(send.send(line.to_owned())))
-    };
-    let demo = Spawn::new(binary("xtask"))
-        .args(["demo", "--keep"])
-        .env("TMPDIR", scratch.path())
-        // Whoever times the tests asks for it; cargo would build for it anew.
-        .env_remove("RUSTC_BOOTSTRAP")
-        .stdout(line())
-        .stderr(line())
-        .spawn()
-        .expect("it starts");
-    drop(send);
-    let played = tokio::task::spawn_blocking(move || (until(&lines, "PASS: "), lines));
-    let (played, lines) = played.await.expect("it passes");
+    let (demo, played) = Demo::start(&["demo", "--keep"]).play().await;
     let last = played.last().map_or("", String::as_str);
     assert!(
         last.ends_with("PASS: one distribution; bucket and distribution stay until Ctrl-C"),
         "{last}"
     );
-    let is_of_cargo = |line: &&String| {
-        let words = ["Compiling ", "Downloaded ", "Downloading ", "Finished "];
-        words.iter().any(|word| line.trim_start().starts_with(word))
-    };
-    assert_eq!(
-        played.iter().find(is_of_cargo),
-        None,
-        "its own progress is enough"
-    );
-    let running = processes_with(scratch.path());
+    let running = processes_with(demo.scratch.path());
     for kept in ["kube-apiserver", "runtime-bridge", "provider-aws-example"] {
         assert!(
             running.iter().any(|line| line.contains(kept)),
@@ -86,18 +126,36 @@ async fn the_demo_passes_and_stays_until_it_is_interrupted() {
         );
     }
 
-    demo.signal(Signal::INT);
-    let ended = demo.wait_for(Duration::from_mins(2)).await.expect("it ends");
-    let rest: Vec<String> = lines.iter().collect();
-    assert!(ended.success(), "{ended}: {}", rest.join("\n"));
+    demo.process.signal(Signal::INT);
+    let rest = demo.end().await;
     // What is left in the emulated AWS, which ends with it.
     let listed = rest
         .iter()
         .filter(|line| line.contains("Distribution") || line.contains("Bucket"));
     assert!(listed.count() >= 2, "{}", rest.join("\n"));
-    // Whoever ends and removes what a process has left does so once it is gone.
-    eventually("none of its processes runs", async || {
-        processes_with(scratch.path()).is_empty()
-    })
-    .await;
+}
+
+/// What the demo of compositions shows, in this order.
+const SHOWN: [&str; 10] = [
+    "the claim is ready, and AWS has both buckets and the queue:",
+    "Storage/shop",
+    "change the composition, and kill -9 bridge and function, now",
+    "two buckets and a queue have the change; AWS has the same, and no more",
+    "put an object into a bucket, and delete the claim",
+    "the queue still exists, at AWS too; kubectl delete of it is refused:",
+    "in-use by Usage",
+    "DeletionBlocked: ",
+    "all is gone, and nothing was seen to go out of order; AWS has none of it",
+    "PASS: composed, changed through two kills, blocked in sight, deleted in order; nothing is left",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_demo_of_compositions_passes_and_leaves_nothing() {
+    let (demo, played) = Demo::start(&["demo-compositions"]).play().await;
+    let mut lines = played.iter();
+    for part in SHOWN {
+        let is_shown = lines.any(|line| line.contains(part));
+        assert!(is_shown, "no {part:?}, or not in order:\n{}", played.join("\n"));
+    }
+    demo.end().await;
 }
