@@ -2,7 +2,10 @@
 
 use std::{fs, path::PathBuf};
 
-use bridge_control_plane::process::{Output, Process, ScratchDir, Spawn};
+use bridge_control_plane::{
+    Options,
+    process::{Output, Process, ScratchDir, Spawn},
+};
 use bridge_languages::{Function, binary};
 use serde_json::json;
 use tokio::{
@@ -29,7 +32,12 @@ impl Composed {
     /// With another plugin beside it, if a command line is given.
     pub(crate) async fn start(functions: &[(Function, &str)], plugin: Option<&str>) -> Self {
         let scratch = ScratchDir::new("crossbridge-languages-").expect("a folder");
-        let cluster = Cluster::start().await;
+        // With the garbage collector, which every cluster has: it must find nothing to do.
+        let cluster = Cluster::start_with(Options {
+            controller_manager: true,
+            ..Options::default()
+        })
+        .await;
         let socket = |name: &str| format!("unix://{}/{name}.sock", scratch.path().display());
         let (emulator, aws) = emulated_aws().await;
         let [_, id, key] = &aws;

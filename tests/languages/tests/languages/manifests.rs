@@ -14,6 +14,7 @@ use kube::{
     api::{DynamicObject, ListParams},
     runtime::wait::await_condition,
 };
+use serde_json::json;
 
 use crate::{
     LIMIT, Testbed,
@@ -185,6 +186,21 @@ async fn blocked(claims: &Api<DynamicObject>, name: &str) -> String {
     claim.as_ref().and_then(message).unwrap_or_default()
 }
 
+const QUEUE: &str = "crossbridge-demo-shop-events";
+const HUNG: &str = "hung-on-the-queue";
+
+/// An object of a user that goes with another one: by the garbage collector, which thereby is seen to run.
+async fn hang_on(cluster: &Cluster, owners: &Api<DynamicObject>, owner: &str) {
+    let owner = owners.get(owner).await.expect("the owner");
+    let types = owner.types.expect("its type");
+    let reference = json!({
+        "apiVersion": types.api_version, "kind": types.kind,
+        "name": owner.metadata.name, "uid": owner.metadata.uid,
+    });
+    let hung = json!({"metadata": {"name": HUNG, "ownerReferences": [reference]}});
+    cluster.create("", "v1", "ConfigMap", hung).await;
+}
+
 #[tokio::test]
 async fn composed_aws_resources_become_ready_and_a_full_bucket_holds_their_deletion() {
     let served = Composed::start(&[(Function::AwsComposition, "storages")], None).await;
@@ -198,6 +214,8 @@ async fn composed_aws_resources_become_ready_and_a_full_bucket_holds_their_delet
         "/crossbridge-demo-shop-data/order.txt",
     );
     served.s3("PUT", object).await;
+    let queues = cluster.api("sqs.aws.crossbridge.dev", "v1alpha1", "Queue");
+    hang_on(cluster, &queues, QUEUE).await;
     let is_claim =
         |file: &&PathBuf| fs::read_to_string(file).is_ok_and(|text| text.contains("kind: Storage\n"));
     let claim = manifests.iter().find(is_claim).expect("a claim");
@@ -210,11 +228,7 @@ async fn composed_aws_resources_become_ready_and_a_full_bucket_holds_their_delet
         assert!(message.contains(part), "{part} in {message}");
     }
     // The bucket uses the queue.
-    let queues = cluster.api("sqs.aws.crossbridge.dev", "v1alpha1", "Queue");
-    let queue = queues
-        .get("crossbridge-demo-shop-events")
-        .await
-        .expect("the queue");
+    let queue = queues.get(QUEUE).await.expect("the queue");
     assert_eq!(queue.metadata.deletion_timestamp, None);
 
     served.s3("DELETE", object).await;
@@ -229,6 +243,11 @@ async fn composed_aws_resources_become_ready_and_a_full_bucket_holds_their_delet
         assert!(left.items.is_empty(), "{left:?}");
     }
     assert!(!served.s3("GET", "/").await.contains(bucket), "AWS has it still");
+    let config_maps = cluster.api("", "v1", "ConfigMap");
+    let is_gone = |hung: Option<&DynamicObject>| hung.is_none();
+    let gone = tokio::time::timeout(LIMIT, await_condition(config_maps, HUNG, is_gone)).await;
+    gone.expect("the collector takes it with the queue")
+        .expect("a watch");
     cluster.are_deleted(&manifests).await;
     assert!(served.bridge.stop(LIMIT).await.success());
 }

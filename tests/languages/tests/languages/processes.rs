@@ -66,9 +66,11 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) async fn start() -> Self {
-        let plane = ControlPlane::start(Options::default())
-            .await
-            .expect("a control plane");
+        Self::start_with(Options::default()).await
+    }
+
+    pub(crate) async fn start_with(options: Options) -> Self {
+        let plane = ControlPlane::start(options).await.expect("a control plane");
         let config = Kubeconfig::read_from(plane.kubeconfig()).expect("a kubeconfig");
         let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await;
         // A build of the whole workspace includes two providers: one must be named. An error means that it is.

@@ -121,7 +121,8 @@ async fn a_usage_that_a_script_composes_no_more_goes_and_both_resources_stay() {
         .expect("the page stays");
     assert_eq!(page.metadata.deletion_timestamp, None);
 
-    let deleted = shops.delete("shop", &DeleteParams::default()).await;
+    // The collector deletes what it owns, beside the bridge.
+    let deleted = shops.delete("shop", &DeleteParams::foreground()).await;
     deleted.expect("it can be deleted");
     until("gone", &shops, "shop", |shop| shop.is_none()).await;
     assert!(queues.get_opt("orders").await.expect("an answer").is_none());
