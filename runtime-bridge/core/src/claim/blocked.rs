@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::{
     facts::{Facts, condition},
-    names,
+    names, rules,
 };
 use crate::{
     composite::{
@@ -50,7 +50,7 @@ pub(super) fn hold(of: &Facts) -> Option<Hold> {
     }
     let xr = of.ours().filter(|xr| !xr.is_deleting())?;
     let subject = format!("composite resource {name:?} (uid {}; {since})", xr.uid());
-    if let Some(why) = &of.snapshot.unknown_usages {
+    if let Some(why) = rules::unlisted(of) {
         return Some(Hold {
             reason: DeletionReason::Unreachable,
             message: format!("{subject} is not deleted, as {}", protection::unlisted(why)),

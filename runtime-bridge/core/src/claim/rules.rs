@@ -27,8 +27,15 @@ pub(super) fn is_first_create(of: &Facts) -> bool {
 pub(super) fn may_delete(of: &Facts) -> bool {
     // A label without a usage protects nothing that the bridge knows of: if a guard heeds it, it says so.
     let is_used = of.snapshot.in_use.is_some() && !Rule::InUseIsNotDeleted.is_off();
-    let may_be = of.snapshot.unknown_usages.is_some() && !Rule::UsagesAreKnownFirst.is_off();
-    of.ours().is_some_and(|xr| !xr.is_deleting()) && !is_used && !may_be
+    of.ours().is_some_and(|xr| !xr.is_deleting()) && !is_used && unlisted(of).is_none()
+}
+
+/// Why it is not known what is in use: until it is, nothing is deleted.
+pub(super) fn unlisted<'a>(of: &Facts<'a>) -> Option<&'a str> {
+    if Rule::UsagesAreKnownFirst.is_off() {
+        return None;
+    }
+    of.snapshot.unknown_usages.as_deref()
 }
 
 /// Until when a create of it that was sent, by whomever, may still land.

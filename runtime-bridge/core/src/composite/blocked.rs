@@ -59,7 +59,7 @@ fn say_blocked(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) 
         return;
     };
     let stalls = movement.since + STALL;
-    let unlisted = unlisted(of, remaining).or_else(|| unlisted_secret(of, remaining));
+    let unlisted = unlisted_usages(of, remaining).or_else(|| unlisted_secret(of, remaining));
     if unlisted.is_some() && now < stalls {
         // Mostly a matter of a moment, in which nothing else is known to hold it.
         hindrance.wake = Some(stalls);
@@ -126,7 +126,7 @@ struct Blocker {
 }
 
 /// Usages cannot be listed: what is not being deleted yet may be in use.
-fn unlisted(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
+fn unlisted_usages(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
     let why = in_use::unlisted(of)?;
     let is_kept =
         |id: &&ObjectId| matches!(of.seen(id), Some(ObjectState::Exists(object)) if !object.is_deleting());
@@ -149,7 +149,7 @@ pub(super) fn unlisted_secrets<'a>(of: &Context<'a>) -> Option<&'a str> {
 
 /// Usages, or Secrets, must be listed before it goes on.
 pub(super) fn waits_for_a_list(of: &Context, remaining: &[ObjectId]) -> bool {
-    unlisted(of, remaining).is_some() || unlisted_secret(of, remaining).is_some()
+    unlisted_usages(of, remaining).is_some() || unlisted_secret(of, remaining).is_some()
 }
 
 /// Nothing else is left, and one that no reference names may be.

@@ -117,9 +117,11 @@ impl CompositeMemory {
         }
         let may_pass = matches!(&snapshot.choice, Err(problem) if problem.may_pass);
         let facts = Facts::new(snapshot, self);
-        let is_unknown = may_pass || facts.unknown().is_some() || in_use::unlisted(&facts).is_some();
+        let is_unknown = may_pass || facts.unknown().is_some();
+        let is_unlisted = in_use::unlisted(&facts).is_some();
         self.unknown_since = is_unknown.then(|| self.unknown_since.unwrap_or(snapshot.now));
-        let mut uids: std::collections::BTreeSet<&str> = std::collections::BTreeSet::new();
+        self.unlisted_since = is_unlisted.then(|| self.unlisted_since.unwrap_or(snapshot.now));
+        let mut uids: BTreeSet<&str> = BTreeSet::new();
         uids.extend(snapshot.seen.values().filter_map(|seen| match seen {
             ObjectState::Exists(object) => Some(object.uid()),
             _ => None,

@@ -52,4 +52,4 @@ pub use results::Performed;
 pub use select::select;
 pub use snapshot::{ControllerState, Known, Resolution, Snapshot, Subject};
 pub use usage::{Naming, Selector, Side, Usage, Which, is_usage};
-pub use view::{NamedObject, UsageView, unlisted};
+pub use view::{NamedObject, UsageView, unlisted, unlisted_kept};

@@ -7,12 +7,19 @@ use super::{
 };
 use crate::composite::{LiveObject, ObjectId};
 
+/// Shows why usages cannot be listed.
+const LIST: &str = "kubectl get usages.protection.crossplane.io,clusterusages.protection.crossplane.io,usages.apiextensions.crossplane.io -A";
+
 /// What is reported while usages cannot be listed.
 pub fn unlisted(why: &str) -> String {
     format!(
-        "usages cannot be listed: {why}. One of them may protect it, so that nothing is deleted until they can. See: kubectl get \
-         usages.protection.crossplane.io,clusterusages.protection.crossplane.io,usages.apiextensions.crossplane.io -A"
+        "usages cannot be listed: {why}. One of them may protect it, so that nothing is deleted until they can. See: {LIST}"
     )
+}
+
+/// Likewise of what lives and is kept. The error, which may read differently each time, would cost a write each time.
+pub fn unlisted_kept() -> String {
+    format!("usages cannot be listed, one of which may protect it. See: {LIST}")
 }
 
 /// A usage as others see it.

@@ -7,7 +7,7 @@ use bridge_core::{
         Additions, Bond, Claim, SecretRefs, SecretVersions, Snapshot, bound_elsewhere, candidates, is_taken,
         names,
     },
-    composite::{ObjectState, ResourceRef, SecretName},
+    composite::{LiveObject, ObjectState, ResourceRef, SecretName},
     definition::Terms,
     protection::UsageView,
 };
@@ -84,7 +84,7 @@ impl ClaimReconciler {
         // In this order: a list that is completed in between brings usages that are then found.
         let unknown_usages = unknown_usages(&self.shared.watches);
         let in_use = match &xr {
-            ObjectState::Exists(_) => self.in_use(&name),
+            ObjectState::Exists(xr) => self.in_use(&name, xr),
             _ => None,
         };
         Additions {
@@ -125,11 +125,10 @@ impl ClaimReconciler {
         Ok(bound_elsewhere(claim, &noted?))
     }
 
-    /// By what the composite resource of a name is in use.
-    fn in_use(&self, name: &str) -> Option<String> {
-        let store = &self.shared.store;
-        let xr = store.get(&Key::new(self.composites().kind.clone(), None, name))?;
-        let usages = StoredUsages::new(store).protecting(&xr);
+    /// By what the composite resource is in use. It may have been read past the store, which does not hold it then.
+    fn in_use(&self, name: &str, xr: &LiveObject) -> Option<String> {
+        let id = reference(&self.terms(), name).id(None);
+        let usages = StoredUsages::new(&self.shared.store).protecting_live(&id, || xr);
         usages.first().map(UsageView::text)
     }
 

@@ -169,6 +169,7 @@ impl CompositeReconciler {
     fn in_use(&self, snapshot: &Snapshot, seen: &BTreeMap<ObjectId, ObjectState>) -> InUse {
         let store = &self.shared.store;
         let stored = StoredUsages::new(store);
+        // First: a list that is completed in between brings usages that are then found.
         let unknown = unknown_usages(&self.shared.watches);
         if stored.is_empty() {
             return InUse {

@@ -1,6 +1,6 @@
 //! The usages that the store holds, and what they have to do with an object.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{borrow::Borrow, collections::BTreeSet, sync::Arc};
 
 use bridge_core::{
     composite::{LiveObject, ObjectId},
@@ -54,15 +54,24 @@ impl<'a> StoredUsages<'a> {
             namespace: key.namespace().map(ToOwned::to_owned),
             name: key.name().to_owned(),
         };
-        let about = self.about(&key);
+        // What it says otherwise does not matter, and may be nested too deeply to be read.
+        self.protecting_live(&id, || LiveObject::new(object.only_metadata().to_value()))
+    }
+
+    /// Likewise of one that the store need not hold.
+    pub(crate) fn protecting_live<T: Borrow<LiveObject>>(
+        &self,
+        id: &ObjectId,
+        object: impl FnOnce() -> T,
+    ) -> Vec<UsageView> {
+        let about = self.about(&Key::new(id.group_kind(), id.namespace.as_deref(), &id.name));
         if about.is_empty() {
             return about;
         }
-        // What it says otherwise does not matter, and may be nested too deeply to be read.
-        let object = LiveObject::new(object.only_metadata().to_value());
+        let object = object();
         let mut protecting: Vec<UsageView> = about
             .into_iter()
-            .filter(|usage| usage.protects(&id, &object))
+            .filter(|usage| usage.protects(id, object.borrow()))
             .collect();
         protecting.sort_by(|a, b| a.title.cmp(&b.title));
         protecting

@@ -38,8 +38,8 @@ pub trait CompositionBackend: ClusterBackend {
         false
     }
 
-    /// Time is virtual and nothing has failed: what follows a request follows it before the next sample.
-    fn is_undisturbed(&self) -> bool {
+    /// Time is virtual and no fault has come: what follows a request follows it before the next sample.
+    fn is_without_fault(&self) -> bool {
         false
     }
 
@@ -51,8 +51,8 @@ pub trait CompositionBackend: ClusterBackend {
     /// What such a user has paused goes on.
     fn resume_all(&mut self) {}
 
-    /// Such a user deletes what was composed and has no owner any more. Returns whether any of it is left.
-    fn delete_ownerless(&mut self) -> bool {
+    /// Such a user deletes what lost its owner by it. Returns whether any of it is left.
+    fn delete_stripped(&mut self) -> bool {
         false
     }
 }
@@ -242,7 +242,7 @@ impl CompositionRunner {
                 return Ok(());
             }
             // With real processes the first sample is a matter of the machine: there the order counts.
-            if !going.is_empty() || backend.is_undisturbed() || Instant::now() > end {
+            if !going.is_empty() || backend.is_without_fault() || Instant::now() > end {
                 return Err(Unexpected(format!(
                     "{of} says {} in a sample after its deletion, while these go: {going:?}",
                     state(&object, "Ready")
@@ -359,10 +359,8 @@ impl CompositionRunner {
             } else if !is_deleting(&object) {
                 demand(backend, Method::DELETE, &path, &Value::Null).await?;
             }
-            if backend.has_departed() {
-                // Something may wait for it.
-                backend.delete_ownerless();
-            }
+            // Something may wait for it.
+            backend.delete_stripped();
             let gone = Expectation {
                 of: reference.clone(),
                 gone: Some(true),
@@ -371,7 +369,7 @@ impl CompositionRunner {
             self.expect(&gone, backend).await?;
         }
         let end = Instant::now() + backend.wait_limit();
-        while backend.has_departed() && backend.delete_ownerless() && Instant::now() < end {
+        while backend.delete_stripped() && Instant::now() < end {
             backend.pass(LOOK_AGAIN).await;
         }
         for collection in COMPOSED {

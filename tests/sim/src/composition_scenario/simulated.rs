@@ -72,7 +72,7 @@ impl CompositionBackend for Simulated {
         self.environment().departure.is_taken()
     }
 
-    fn is_undisturbed(&self) -> bool {
+    fn is_without_fault(&self) -> bool {
         self.environment().faults.fired() == 0
     }
 
@@ -84,8 +84,9 @@ impl CompositionBackend for Simulated {
         self.environment().resume_all();
     }
 
-    fn delete_ownerless(&mut self) -> bool {
-        self.environment().delete_ownerless()
+    fn delete_stripped(&mut self) -> bool {
+        let environment = self.environment();
+        environment.departure.has_stripped() && environment.delete_ownerless()
     }
 
     async fn crash(&mut self, process: Process) -> Result<Flow, Unexpected> {

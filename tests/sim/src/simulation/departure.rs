@@ -50,6 +50,8 @@ struct State {
     /// Path and body of what was applied, last things last.
     applied: Vec<(String, Value)>,
     is_taken: bool,
+    /// Something composed has lost its owner so.
+    has_stripped: bool,
     /// What is to be applied again.
     recreation: Option<Value>,
     /// Paths of what is paused.
@@ -75,6 +77,11 @@ impl Departure {
     /// Whether something happened that the scenario does not have.
     pub(crate) fn is_taken(&self) -> bool {
         self.0.lock().is_taken
+    }
+
+    /// Whether something composed has lost its owner by it: nobody but people deletes that.
+    pub(crate) fn has_stripped(&self) -> bool {
+        self.0.lock().has_stripped
     }
 
     /// What is to be applied again, once.
@@ -137,6 +144,7 @@ impl Environment {
         if taken {
             let mut departure = self.departure.0.lock();
             departure.is_taken = true;
+            departure.has_stripped |= step == UserStep::StripsOwner;
             // Else it was noted when it was sent.
             if !std::mem::replace(&mut departure.is_now, true) {
                 departure.crossing.push(write.clone());

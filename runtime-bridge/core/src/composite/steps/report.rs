@@ -120,9 +120,13 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
             .values()
             .any(|seen| matches!(seen, ObjectState::KindGone | ObjectState::Unknown(_)));
     let unwatched = is_unwatched.then(|| of.snapshot.now + LOOK_AGAIN);
-    let unlisted = kept_unlisted(of).map(|_| {
-        let soon = of.patience().map(|_| of.snapshot.now + LISTED_SOON);
-        soon.unwrap_or(of.snapshot.now + LOOK_AGAIN)
+    let unlisted = kept_unlisted(of).map(|kept| {
+        let again = if kept.is_momentary {
+            LISTED_SOON
+        } else {
+            LOOK_AGAIN
+        };
+        of.snapshot.now + again
     });
     let unconfirmed = of.plan.iter().flat_map(|plan| &plan.unconfirmed);
     let unread = unconfirmed.filter(|(id, _)| !of.memory.holds_read(id, of.snapshot.now));
@@ -181,8 +185,8 @@ fn awaited(of: &Context, resource: &ComposedResource) -> Option<String> {
 /// What is due, and held back by something else, is tried again after this.
 const HELD_BACK: Duration = Duration::from_secs(10);
 
-/// Usages are listed within a moment.
-const LISTED_SOON: Duration = Duration::from_millis(250);
+/// Usages are listed within a moment; each look may read what is not watched.
+const LISTED_SOON: Duration = Duration::from_secs(1);
 
 /// What is not watched is looked at again after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
@@ -268,12 +272,13 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
         format!("{id} is not desired any more, and stays as long as it is in use by {by}")
     });
     parts.extend(used);
-    // Mostly a matter of a moment.
-    let kept = kept_unlisted(of).filter(|_| of.patience().is_none());
-    parts.extend(kept.map(|(names, why)| {
+    let kept = kept_unlisted(of);
+    let is_momentary = kept.as_ref().is_some_and(|kept| kept.is_momentary);
+    parts.extend(kept.map(|kept| {
         format!(
-            "not desired any more, and kept: {names}, as {}",
-            protection::unlisted(why)
+            "not desired any more, and kept: {}, as {}",
+            kept.names,
+            protection::unlisted_kept()
         )
     }));
     let deletions = plan.obsolete.iter().filter_map(|(id, _)| {
@@ -284,6 +289,10 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
     parts.extend(connection::failure(of).map(|failed| failed.message.clone()));
     parts.extend(deletions);
     if problems.is_empty() && failed == parts.len() {
+        // Mostly a matter of a moment, as after a restart: what was said before stands.
+        if is_momentary {
+            return said_before(of);
+        }
         ConditionReport {
             message: parts.join("; "),
             ..ConditionReport::yes(ConditionReason::ReconcileSuccess)
@@ -302,14 +311,41 @@ fn in_use_yet<'c>(of: &'c Context) -> impl Iterator<Item = (&'c ObjectId, &'c Us
     })
 }
 
-/// What is not desired any more, for people, and why it is not known whether it is in use; `None`: there is none, or it is known.
-fn kept_unlisted<'a>(of: &Context<'a>) -> Option<(String, &'a str)> {
-    let why = in_use::unlisted(of)?;
+/// What is not desired any more, and may be in use for all that is known.
+struct Kept {
+    /// For people.
+    names: String,
+    /// Usages were listed a moment ago.
+    is_momentary: bool,
+}
+
+/// `None`: there is nothing of that kind.
+fn kept_unlisted(of: &Context) -> Option<Kept> {
+    in_use::unlisted(of)?;
     let obsolete = of.plan.iter().flat_map(|plan| &plan.obsolete);
-    let kept = obsolete.filter(|(id, _)| of.object(id).is_some_and(|object| !object.is_deleting()));
+    let kept = obsolete.filter(|(id, _)| {
+        let object = of.object(id).filter(|object| !object.is_deleting());
+        object.is_some_and(|object| in_use::usage_of(of, id, object).is_none())
+    });
     let kept: Vec<String> = kept.map(|(id, _)| id.to_string()).collect();
     let names: Vec<&str> = kept.iter().map(String::as_str).collect();
-    (!names.is_empty()).then(|| (names_of(&names), why))
+    let since = of.memory.unlisted_since.unwrap_or(of.snapshot.now);
+    (!names.is_empty()).then(|| Kept {
+        names: names_of(&names),
+        is_momentary: of.snapshot.now < since + of.snapshot.settings.patience,
+    })
+}
+
+/// What `Synced` says, if that is nothing wrong.
+fn said_before(of: &Context) -> ConditionReport {
+    let stored = of.snapshot.xr.condition(SYNCED);
+    let message = stored
+        .filter(|stored| stored["status"] == "True")
+        .and_then(|stored| stored["message"].as_str());
+    ConditionReport {
+        message: message.unwrap_or_default().to_owned(),
+        ..ConditionReport::yes(ConditionReason::ReconcileSuccess)
+    }
 }
 
 /// From the last response alone (I18).

@@ -66,6 +66,23 @@ async fn a_claim_keeps_its_composite_resource_whatever_it_is_made_to_name() {
     bridge.end().await;
 }
 
+/// A usage of this composite resource. Answers its path.
+pub async fn keep(stage: &Stage, composite: &str) -> String {
+    let (_, name) = composite.rsplit_once('/').unwrap();
+    let usages = "/apis/protection.crossplane.io/v1beta1/clusterusages";
+    let usage = json!({
+        "apiVersion": "protection.crossplane.io/v1beta1", "kind": "ClusterUsage", "metadata": {"name": "keep"},
+        "spec": {
+            "of": {"apiVersion": "shop.example.org/v1", "kind": "XPurchase", "resourceRef": {"name": name}},
+            "reason": "why",
+        },
+    });
+    stage.create(usages, &usage).await;
+    let usage = format!("{usages}/keep");
+    stage.condition(&usage, "Ready", "Available").await;
+    usage
+}
+
 #[tokio::test]
 async fn a_claim_waits_for_the_end_of_what_uses_its_composite_resource() {
     let stage = Stage::new().await;
@@ -78,18 +95,7 @@ async fn a_claim_waits_for_the_end_of_what_uses_its_composite_resource() {
         .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
         .await;
     let made = composite_of(&stage.ready(&path).await);
-    let (_, name) = made.rsplit_once('/').unwrap();
-    let usages = "/apis/protection.crossplane.io/v1beta1/clusterusages";
-    let usage = json!({
-        "apiVersion": "protection.crossplane.io/v1beta1", "kind": "ClusterUsage", "metadata": {"name": "keep"},
-        "spec": {
-            "of": {"apiVersion": "shop.example.org/v1", "kind": "XPurchase", "resourceRef": {"name": name}},
-            "reason": "why",
-        },
-    });
-    stage.create(usages, &usage).await;
-    let usage = format!("{usages}/keep");
-    stage.condition(&usage, "Ready", "Available").await;
+    let usage = keep(&stage, &made).await;
     stage.admin.delete(&path).await.unwrap();
     let blocked = stage.condition(&path, "DeletionBlocked", "InUse").await;
     let conditions = blocked["status"]["conditions"].as_array().unwrap();

@@ -27,6 +27,7 @@ mod stage;
 mod takeover;
 mod tenants;
 mod unreadable;
+mod unwatched_composites;
 mod usages;
 mod vanishing_parents;
 

@@ -228,14 +228,43 @@ fn while_usages_are_unknown_nothing_is_decomposed_and_all_else_goes_on() {
     assert_eq!(values, ["2", "1"]);
     let told = synced(&world);
     let message = told["message"].as_str().unwrap();
-    let expected =
-        format!("not desired any more, and kept: {a}, as usages cannot be listed: the list fails.");
+    let expected = format!(
+        "not desired any more, and kept: {a}, as usages cannot be listed, one of which may protect it."
+    );
     assert!(message.starts_with(&expected), "{message}");
     assert_eq!(told["status"], "True");
+    // In the next process, too.
+    let before = world.api.writes.len();
+    act(&mut world, Step::Restart);
+    pass(&mut world, 30);
+    assert_eq!(world.api.writes[before..], [""; 0]);
     world.in_use = usages;
     pass(&mut world, 12);
     assert_eq!(deletes(&world), [&format!("delete {a}")]);
     assert_eq!(synced(&world)["message"], "");
+}
+
+/// The first moments of a process: no usage is known yet, though there are some.
+#[test]
+fn what_is_in_use_outlives_a_restart_without_a_write() {
+    let mut world = two();
+    let a = composed(&world)["a"].clone();
+    world
+        .api
+        .put_foreign(&usage_id("protect"), usage("protect", &a, None));
+    act(&mut world, Step::Edit(&[("b", "1")]));
+    pass(&mut world, 12);
+    let before = world.api.writes.len();
+    act(&mut world, Step::Restart);
+    world.in_use = |_| InUse {
+        unknown: Some("waiting for the initial list".to_owned()),
+        ..InUse::default()
+    };
+    pass(&mut world, 3);
+    world.in_use = usages;
+    pass(&mut world, 30);
+    assert_eq!(world.api.writes[before..], [""; 0]);
+    assert!(world.api.objects.contains_key(&a));
 }
 
 #[test]

@@ -87,7 +87,7 @@ async fn deletions_say_that_usages_cannot_be_listed_and_go_on_when_they_can() {
     let keeps = |order: &Value| {
         let said = message(order, "Synced");
         said.contains("not desired any more, and kept: ConfigMap ")
-            && said.contains("usages cannot be listed: ")
+            && said.contains("usages cannot be listed, one of which may protect it")
     };
     stage.object(&edited, keeps).await;
     assert_eq!(stage.values(&namespace).await, ["1", "2", "3", "4"]);

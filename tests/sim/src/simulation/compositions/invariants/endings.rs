@@ -74,13 +74,15 @@ pub(super) fn deletions_are_guarded(written: &Written) -> Option<String> {
     Some(format!("{} was deleted without its {lacks}", about(object)))
 }
 
-/// A composite resource says that it is being deleted before anything goes. What goes with its own definition goes without it: this one may be paused,
-/// and say nothing.
+/// A composite resource says that it is being deleted before anything goes. What goes with its own definition goes without it if this one is paused,
+/// and says nothing.
 pub(super) fn deleting_is_seen_first(written: &Written) -> Option<String> {
     let (_, object) = written.deleted()?;
     let owner = controller(object).filter(|owner| is_composite_kind(owner))?;
     let composite = state::composite(written.state, owner["uid"].as_str()?)?;
-    let is_definitions = state::is_definition_deleting(written.state, &written.commit.resource.0);
+    let is_paused = annotation(composite, "crossplane.io/paused") == "true";
+    let is_definitions =
+        is_paused && state::is_definition_deleting(written.state, &written.commit.resource.0);
     let seen = condition(composite, "Ready");
     (is_deleting(composite) && !is_definitions && seen != ("False", "Deleting")).then(|| {
         format!(

@@ -103,6 +103,11 @@ impl RemovedReferences {
             Some(_) => {}
             None => {
                 let now = references(&commit.new);
+                // Put back by hand.
+                self.0.retain(|[owner, kind, name]| {
+                    let is_it = |one: &Value| text(one, "/kind") == kind && text(one, "/name") == name;
+                    owner != uid || !now.iter().any(is_it)
+                });
                 let removed = references(&commit.old).iter().filter(|one| !now.contains(one));
                 let removed =
                     removed.map(|one| [uid, text(one, "/kind"), text(one, "/name")].map(str::to_owned));
