@@ -391,6 +391,17 @@ mod standalone {
         memory.using_lived = Some(of.now);
         assert_eq!(decided(&of, &memory), LETS_GO);
     }
+
+    /// Else it would be read again and again, within one reconcile.
+    #[test]
+    fn what_a_live_read_does_not_find_is_gone_whatever_its_watch_still_shows() {
+        let mut of = deleting();
+        of.now = at("2026-01-01T00:59:03Z");
+        let mut memory = verified();
+        assert_eq!(decided(&of, &memory), "observe using resource");
+        memory.gone.insert("uid-app".to_owned());
+        assert_eq!(decided(&of, &memory), LETS_GO);
+    }
 }
 
 mod other_usages {

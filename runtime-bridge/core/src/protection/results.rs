@@ -184,6 +184,8 @@ fn observed(
                 memory.failed_read = Some((moment.now + SHOWN_SOON, why));
             }
         }
-        _ => memory.gone.extend(absent),
+        ObjectState::Exists(_) | ObjectState::Absent => memory.gone.extend(absent),
+        // It may be served again.
+        ObjectState::KindGone | ObjectState::Unknown(_) => {}
     }
 }

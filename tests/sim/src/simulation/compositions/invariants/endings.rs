@@ -1,5 +1,7 @@
 //! What goes, and in which order.
 
+use std::time::Duration;
+
 use fake_kube::state::{ClusterState, EventKind};
 use serde_json::Value;
 
@@ -74,12 +76,20 @@ pub(super) fn deletions_are_guarded(written: &Written) -> Option<String> {
     Some(format!("{} was deleted without its {lacks}", about(object)))
 }
 
+/// Until a watch has shown a change, and what was decided before has been carried out.
+const ON_ITS_WAY: Duration = Duration::from_secs(1);
+
 /// A composite resource says that it is being deleted before anything goes. What goes with its own definition goes without it if this one is paused,
 /// and says nothing.
 pub(super) fn deleting_is_seen_first(written: &Written) -> Option<String> {
     let (_, object) = written.deleted()?;
     let owner = controller(object).filter(|owner| is_composite_kind(owner))?;
     let composite = state::composite(written.state, owner["uid"].as_str()?)?;
+    // What its controller decided before another one deleted it, as that of its definition, is on its way.
+    let began = written.deleted.get(owner["uid"].as_str()?);
+    if began.is_some_and(|began| written.commit.at.duration_since(*began).unsigned_abs() < ON_ITS_WAY) {
+        return None;
+    }
     let is_paused = annotation(composite, "crossplane.io/paused") == "true";
     let is_definitions =
         is_paused && state::is_definition_deleting(written.state, &written.commit.resource.0);
