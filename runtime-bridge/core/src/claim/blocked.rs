@@ -33,11 +33,11 @@ pub(super) struct Hold {
 pub(super) fn hold(of: &Facts) -> Option<Hold> {
     // Stored, so that a restart does not say another time.
     let since = of.snapshot.claim.deletion_time()?;
-    let since = format!("its claim is being deleted since {since}");
+    let since = format!("claim is being deleted since {since}");
     if let Some(failed) = &of.memory.failed_secret_deletion {
         return Some(Hold {
             reason: DeletionReason::Forbidden,
-            message: format!("{} ({since})", failed.message),
+            message: format!("{} (the {since})", failed.message),
         });
     }
     let (kind, name) = (&of.snapshot.terms.kind, &of.snapshot.name);
@@ -45,11 +45,11 @@ pub(super) fn hold(of: &Facts) -> Option<Hold> {
     if let ObjectState::Unknown(why) = &of.snapshot.xr {
         return Some(Hold {
             reason: DeletionReason::Unreachable,
-            message: format!("composite resource {name:?} ({since}) cannot be read: {why}. {see}"),
+            message: format!("composite resource {name:?}, whose {since}, cannot be read: {why}. {see}"),
         });
     }
     let xr = of.ours().filter(|xr| !xr.is_deleting())?;
-    let subject = format!("composite resource {name:?} (uid {}; {since})", xr.uid());
+    let subject = format!("composite resource {name:?} (uid {}), whose {since},", xr.uid());
     if let Some(why) = rules::unlisted(of) {
         return Some(Hold {
             reason: DeletionReason::Unreachable,

@@ -33,7 +33,7 @@ fn a_composite_resource_in_use_blocks_its_claim_after_ten_seconds() {
     assert!(early.contains("is in use by ClusterUsage keep: why"), "{early}");
     assert!(!early.contains("DeletionBlocked"), "{early}");
     let late = after(of, verified(), 10);
-    let expected = "DeletionBlocked=True/InUse: composite resource \"shop-8x5fk\" (uid uid-xr; its claim is being deleted since 2026-01-01T00:59:00Z) is in use by ClusterUsage keep: why. Delete what uses it, \
+    let expected = "DeletionBlocked=True/InUse: composite resource \"shop-8x5fk\" (uid uid-xr), whose claim is being deleted since 2026-01-01T00:59:00Z, is in use by ClusterUsage keep: why. Delete what uses it, \
                     or its usage. See: kubectl get XShop.shop.example.org shop-8x5fk -o yaml";
     assert!(late.ends_with(expected), "{late}");
 }
@@ -94,7 +94,7 @@ fn a_label_without_a_usage_holds_no_claim() {
         ..verified()
     };
     let told = after(of, refused.clone(), 10);
-    let expected = "DeletionBlocked=True/InUse: composite resource \"shop-8x5fk\" (uid uid-xr; its claim is being deleted since 2026-01-01T00:59:00Z) is not deleted: denied: take the label off. See: ";
+    let expected = "DeletionBlocked=True/InUse: composite resource \"shop-8x5fk\" (uid uid-xr), whose claim is being deleted since 2026-01-01T00:59:00Z, is not deleted: denied: take the label off. See: ";
     assert!(told.contains(expected), "{told}");
     let told = after(deleting(bound(ready), true), refused, 10);
     assert!(told.contains("DeletionBlocked=True/Forbidden"), "{told}");
@@ -109,7 +109,7 @@ fn usages_that_cannot_be_listed_are_named_after_ten_seconds() {
         "rest until 2026-01-01T01:00:09.25Z"
     );
     let late = after(of.clone(), verified(), 10);
-    let expected = "DeletionBlocked=True/Unreachable: composite resource \"shop-8x5fk\" (uid uid-xr; its claim is being deleted since 2026-01-01T00:59:00Z) is not deleted, as \
+    let expected = "DeletionBlocked=True/Unreachable: composite resource \"shop-8x5fk\" (uid uid-xr), whose claim is being deleted since 2026-01-01T00:59:00Z, is not deleted, as \
                     usages cannot be listed: Usage: the list fails.";
     assert!(late.contains(expected), "{late}");
     of.unknown_usages = None;
@@ -159,7 +159,7 @@ fn a_secret_that_may_not_be_deleted_blocks_the_claim() {
         ..verified()
     };
     let told = after(of.clone(), memory.clone(), 10);
-    let expected = "DeletionBlocked=True/Forbidden: cannot delete connection Secret team/db: forbidden (its claim is \
+    let expected = "DeletionBlocked=True/Forbidden: cannot delete connection Secret team/db: forbidden (the claim is \
                     being deleted since 2026-01-01T00:59:00Z)";
     assert!(told.contains(expected), "{told}");
     assert_eq!(after(of, memory, 20), "delete connection Secret team/db");

@@ -89,7 +89,7 @@ async fn a_claim_keeps_a_composite_resource_in_use_that_is_not_watched() {
         .unwrap();
     let message = said["message"].as_str().unwrap();
     // By itself, and not because the guard refuses what it asks for.
-    assert!(message.contains(") is in use by ClusterUsage keep"), "{message}");
+    assert!(message.contains("Z, is in use by ClusterUsage keep"), "{message}");
 
     stage.admin.patch(&role_path, &role(true)).await.unwrap();
     stage.admin.delete(&usage).await.unwrap();

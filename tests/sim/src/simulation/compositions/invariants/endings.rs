@@ -90,6 +90,14 @@ pub(super) fn deleting_is_seen_first(written: &Written) -> Option<String> {
     if began.is_some_and(|began| written.commit.at.duration_since(*began).unsigned_abs() < ON_ITS_WAY) {
         return None;
     }
+    // The collector deletes what it owned out of order, and a usage that goes repeats what was refused of that.
+    let mut finalizers = composite["metadata"]["finalizers"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    if finalizers.any(|one| one == "foregroundDeletion") {
+        return None;
+    }
     let is_paused = annotation(composite, "crossplane.io/paused") == "true";
     let is_definitions =
         is_paused && state::is_definition_deleting(written.state, &written.commit.resource.0);
