@@ -46,8 +46,8 @@ pub struct CompositeMemory {
     pub(super) altered: BTreeMap<String, Vec<Difference>>,
     /// Since when something is not known that is expected to become known soon.
     pub(super) unknown_since: Option<Timestamp>,
-    /// Since when it is not known what is in use.
-    pub(super) unlisted_since: Option<Timestamp>,
+    /// Since when it is not known what is in use, and when that was seen last.
+    pub(super) unlisted: Option<(Timestamp, Timestamp)>,
     /// How its budget of runs upon changes stands.
     pub(super) circuit: Circuit,
     /// Runs in a row that failed.

@@ -98,6 +98,9 @@ pub enum WriteFailureKind {
     Unknown,
 }
 
+/// Usages that were not listed then may have been listed since.
+const UNLISTED_AGAIN: Duration = Duration::from_secs(30);
+
 impl CompositeMemory {
     /// Takes in what a complete snapshot shows.
     pub(super) fn completed(&mut self, snapshot: &Snapshot) {
@@ -120,7 +123,12 @@ impl CompositeMemory {
         let is_unknown = may_pass || facts.unknown().is_some();
         let is_unlisted = in_use::unlisted(&facts).is_some();
         self.unknown_since = is_unknown.then(|| self.unknown_since.unwrap_or(snapshot.now));
-        self.unlisted_since = is_unlisted.then(|| self.unlisted_since.unwrap_or(snapshot.now));
+        // While anything is kept for it, it is looked at more often: what is older is another time.
+        let former = self
+            .unlisted
+            .filter(|(_, last)| snapshot.now < *last + UNLISTED_AGAIN);
+        let since = former.map_or(snapshot.now, |(since, _)| since);
+        self.unlisted = is_unlisted.then_some((since, snapshot.now));
         let mut uids: BTreeSet<&str> = BTreeSet::new();
         uids.extend(snapshot.seen.values().filter_map(|seen| match seen {
             ObjectState::Exists(object) => Some(object.uid()),

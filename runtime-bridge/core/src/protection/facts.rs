@@ -60,13 +60,15 @@ impl<'a> Facts<'a> {
         };
         let uid = self.uid(side);
         let is_it = |object: &LiveObject| uid.as_deref().is_none_or(|uid| object.uid() == uid);
-        // A uid never comes again, whatever a watch that lags still shows.
-        let went = uid.as_deref().is_some_and(|uid| self.memory.gone.contains(uid));
-        let confirmed = went
+        let is_gone = uid.as_deref().is_some_and(|uid| self.memory.gone.contains(uid));
+        let confirmed = is_gone
             || (uid.is_none() && self.memory.gone.contains(&reference.name))
             || Rule::GoneIsReadLive.is_off();
         match state {
-            ObjectState::Exists(object) if is_it(object) && !went => Fate::Exists(reference, object),
+            // A uid never comes again, whatever a watch that lags still shows. What is shown of the used object is let go all the same: else nobody would.
+            ObjectState::Exists(object) if is_it(object) && !(is_gone && side == Side::Using) => {
+                Fate::Exists(reference, object)
+            }
             ObjectState::KindGone => Fate::Gone,
             ObjectState::Unknown(why) => Fate::Unknown(why),
             ObjectState::Exists(_) | ObjectState::Absent if confirmed => Fate::Gone,

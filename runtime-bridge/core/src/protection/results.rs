@@ -173,6 +173,7 @@ fn observed(
     };
     let of = Facts::new(snapshot, memory);
     let was_unseen = of.fate(side) == Fate::Unseen;
+    let is_shown = matches!(of.fate(side), Fate::Exists(..));
     let (uid, absent) = (of.uid(side), of.mark_of_absence(side));
     match state {
         ObjectState::Exists(object) if uid.as_deref().is_none_or(|uid| object.uid() == uid) => {
@@ -184,7 +185,14 @@ fn observed(
                 memory.failed_read = Some((moment.now + SHOWN_SOON, why));
             }
         }
-        ObjectState::Exists(_) | ObjectState::Absent => memory.gone.extend(absent),
+        ObjectState::Exists(_) | ObjectState::Absent => {
+            // Of one that no uid names the watch is waited for.
+            if is_shown && uid.is_none() {
+                let why = "the store still shows it".to_owned();
+                memory.failed_read = Some((moment.now + SHOWN_SOON, why));
+            }
+            memory.gone.extend(absent);
+        }
         // It may be served again.
         ObjectState::KindGone | ObjectState::Unknown(_) => {}
     }

@@ -171,11 +171,13 @@ impl UsageReconciler {
 
     /// The object that was found, by its name.
     fn found(&self, usage: &Usage, side: Side) -> Option<ResourceRef> {
-        if let Some(record) = usage.record() {
-            return match side {
-                Side::Used => Some(record.of.reference),
-                Side::Using => record.by.map(|by| by.reference),
-            };
+        let recorded = usage.record().and_then(|record| match side {
+            Side::Used => Some(record.of.reference),
+            // One that was added since is found by its name.
+            Side::Using => record.by.map(|by| by.reference),
+        });
+        if recorded.is_some() {
+            return recorded;
         }
         let naming = usage.naming(side)?;
         let Which::Name(name) = &naming.which else {

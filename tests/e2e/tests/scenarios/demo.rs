@@ -98,8 +98,9 @@ impl Demo {
     /// What it shows until it has ended, with all that it has started.
     async fn end(self) -> Vec<String> {
         let ended = self.process.wait_for(Duration::from_mins(2)).await;
-        let rest: Vec<String> = self.lines.iter().collect();
+        // Else its output would not end either.
         let ended = ended.expect("it ends");
+        let rest: Vec<String> = self.lines.iter().collect();
         assert!(ended.success(), "{ended}: {}", rest.join("\n"));
         // Whoever ends and removes what a process has left does so once it is gone.
         eventually("none of its processes runs", async || {

@@ -120,7 +120,7 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
             .values()
             .any(|seen| matches!(seen, ObjectState::KindGone | ObjectState::Unknown(_)));
     let unwatched = is_unwatched.then(|| of.snapshot.now + LOOK_AGAIN);
-    let unlisted = kept_unlisted(of).map(|kept| {
+    let unlisted = undesired_unlisted(of).map(|kept| {
         let again = if kept.is_momentary {
             LISTED_SOON
         } else {
@@ -272,9 +272,9 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
         format!("{id} is not desired any more, and stays as long as it is in use by {by}")
     });
     parts.extend(used);
-    let kept = kept_unlisted(of);
+    let kept = undesired_unlisted(of);
     let is_momentary = kept.as_ref().is_some_and(|kept| kept.is_momentary);
-    parts.extend(kept.map(|kept| {
+    parts.extend(kept.filter(|kept| !kept.is_momentary).map(|kept| {
         format!(
             "not desired any more, and kept: {}, as {}",
             kept.names,
@@ -288,18 +288,18 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
     let failed = parts.len();
     parts.extend(connection::failure(of).map(|failed| failed.message.clone()));
     parts.extend(deletions);
-    if problems.is_empty() && failed == parts.len() {
-        // Mostly a matter of a moment, as after a restart: what was said before stands.
-        if is_momentary {
-            return said_before(of);
-        }
+    let synced = if problems.is_empty() && failed == parts.len() {
         ConditionReport {
             message: parts.join("; "),
             ..ConditionReport::yes(ConditionReason::ReconcileSuccess)
         }
     } else {
         ConditionReport::no(ConditionReason::ReconcileError, parts.join("; "))
+    };
+    if is_momentary {
+        return with_stored_message(of, synced);
     }
+    synced
 }
 
 /// What is not desired any more, and cannot go yet.
@@ -312,15 +312,15 @@ fn in_use_yet<'c>(of: &'c Context) -> impl Iterator<Item = (&'c ObjectId, &'c Us
 }
 
 /// What is not desired any more, and may be in use for all that is known.
-struct Kept {
+struct UndesiredUnlisted {
     /// For people.
     names: String,
-    /// Usages were listed a moment ago.
+    /// It is so for a moment only as yet, as after a start: that is not reported.
     is_momentary: bool,
 }
 
 /// `None`: there is nothing of that kind.
-fn kept_unlisted(of: &Context) -> Option<Kept> {
+fn undesired_unlisted(of: &Context) -> Option<UndesiredUnlisted> {
     in_use::unlisted(of)?;
     let obsolete = of.plan.iter().flat_map(|plan| &plan.obsolete);
     let kept = obsolete.filter(|(id, _)| {
@@ -329,22 +329,27 @@ fn kept_unlisted(of: &Context) -> Option<Kept> {
     });
     let kept: Vec<String> = kept.map(|(id, _)| id.to_string()).collect();
     let names: Vec<&str> = kept.iter().map(String::as_str).collect();
-    let since = of.memory.unlisted_since.unwrap_or(of.snapshot.now);
-    (!names.is_empty()).then(|| Kept {
+    let since = of.memory.unlisted.map_or(of.snapshot.now, |(since, _)| since);
+    (!names.is_empty()).then(|| UndesiredUnlisted {
         names: names_of(&names),
         is_momentary: of.snapshot.now < since + of.snapshot.settings.patience,
     })
 }
 
-/// What `Synced` says, if that is nothing wrong.
-fn said_before(of: &Context) -> ConditionReport {
-    let stored = of.snapshot.xr.condition(SYNCED);
-    let message = stored
-        .filter(|stored| stored["status"] == "True")
-        .and_then(|stored| stored["message"].as_str());
-    ConditionReport {
-        message: message.unwrap_or_default().to_owned(),
-        ..ConditionReport::yes(ConditionReason::ReconcileSuccess)
+/// Until it is known what is in use, the message of the same status stands, as it may name what is.
+fn with_stored_message(of: &Context, synced: ConditionReport) -> ConditionReport {
+    let status = if synced.value { "True" } else { "False" };
+    let stored = of
+        .snapshot
+        .xr
+        .condition(SYNCED)
+        .filter(|stored| stored["status"] == status);
+    match stored.and_then(|stored| stored["message"].as_str()) {
+        Some(message) => ConditionReport {
+            message: message.to_owned(),
+            ..synced
+        },
+        None => synced,
     }
 }
 

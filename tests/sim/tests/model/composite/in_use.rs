@@ -267,6 +267,40 @@ fn what_is_in_use_outlives_a_restart_without_a_write() {
     assert!(world.api.objects.contains_key(&a));
 }
 
+/// Beside what is wrong, too.
+#[test]
+fn a_restart_beside_a_refused_object_costs_no_status() {
+    let mut world = two();
+    let a = composed(&world)["a"].clone();
+    world
+        .api
+        .put_foreign(&usage_id("protect"), usage("protect", &a, None));
+    world.refuses_writes = true;
+    act(&mut world, Step::Edit(&[("b", "2")]));
+    pass(&mut world, 12);
+    let synced = |world: &World| composite(world).unwrap().condition("Synced").cloned().unwrap();
+    let before = synced(&world);
+    assert_eq!(before["status"], "False");
+    assert!(
+        before["message"].as_str().unwrap().contains("in use by"),
+        "{before}"
+    );
+    act(&mut world, Step::Restart);
+    world.in_use = |_| InUse {
+        unknown: Some("waiting for the initial list".to_owned()),
+        ..InUse::default()
+    };
+    for _ in 0..3 {
+        pass(&mut world, 1);
+        assert_eq!(synced(&world), before);
+    }
+    world.in_use = usages;
+    for _ in 0..10 {
+        pass(&mut world, 1);
+        assert_eq!(synced(&world), before);
+    }
+}
+
 #[test]
 fn while_usages_are_unknown_nothing_is_deleted() {
     let mut world = two();
