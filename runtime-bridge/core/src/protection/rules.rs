@@ -56,7 +56,6 @@ pub(super) fn course(of: &Facts) -> Course {
     match of.controller() {
         Some(ControllerState::Lives) if !Rule::DecomposedUsageLeaves.is_off() => Course::Goes,
         None => Course::Reads(Subject::Controller),
-        Some(ControllerState::Unknown(_)) if Rule::UnreadControllerIsWaitedFor.is_off() => Course::Goes,
         Some(ControllerState::Unknown(why)) => {
             Course::WaitsForKnowledge(format!("cannot get its controller: {why}"))
         }

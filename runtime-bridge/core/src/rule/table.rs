@@ -236,7 +236,6 @@ rules! {
     InUseIsNotDeleted: "nothing composed or claimed is deleted that a usage protects", [Module("composite"), Module("claim")];
     UsagesAreKnownFirst: "nothing composed or claimed is deleted while it is not known what is in use", [Module("composite"), Module("claim")];
     UsedKeepsItsExternal: "while a usage protects a managed resource its external resource is not deleted", [Module("failures")];
-    UnreadControllerIsWaitedFor: "a usage that is being deleted stays while its controller cannot be read", [Module("protection")];
     FirstIsSelected: "of several that a selector matches the first by namespace and name is meant", [Module("protection")];
     OwnUsageGoesLast: "a usage whose using object is its composite resource is deleted after all else", [Module("composite")];
 }
