@@ -39,8 +39,9 @@ async fn a_deletion_that_usages_stop_by_a_cycle_ends_when_one_of_them_goes() {
     stage.admin.delete(&path).await.unwrap();
     let blocked = stage.condition(&path, "DeletionBlocked", "Cycle").await;
     let said = message(&blocked, "DeletionBlocked");
+    let since = blocked["metadata"]["deletionTimestamp"].as_str().unwrap();
     let expected = format!(
-        "ConfigMap \"one/shop-app\" waits for itself, as these usages form a cycle: {cycle} (and 1 more)"
+        "ConfigMap \"one/shop-app\" waits for itself, as these usages form a cycle: {cycle} (the composite resource is being deleted since {since}) (and 1 more)"
     );
     assert!(said.starts_with(&expected), "{said}");
     assert_eq!(stage.values(&namespace).await, ["1", "1"]);
