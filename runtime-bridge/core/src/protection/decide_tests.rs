@@ -6,11 +6,13 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    ControllerState, Known, NamedObject, Resolution, Snapshot, Subject, UsageMemory, UsageView, decide,
-    decision::Action, memory::FailedWrite, names, sample, usage::Side,
+    ControllerState, Known, NamedObject, Performed, Record, Resolution, Snapshot, Subject, UsageMemory,
+    UsageView, decide, decision::Action, memory::FailedWrite, names, results::record as record_performed,
+    sample, usage::Side,
 };
 use crate::{
     composite::{LiveObject, ObjectState},
+    driver::{Follow, Leadership, Moment},
     managed::Decision,
 };
 
@@ -401,6 +403,38 @@ mod standalone {
         assert_eq!(decided(&of, &memory), "observe using resource");
         memory.gone.insert("uid-app".to_owned());
         assert_eq!(decided(&of, &memory), LETS_GO);
+    }
+
+    /// Its using object was added after it was recorded, and has no uid yet by which its absence could be remembered.
+    #[test]
+    fn what_no_uid_names_and_its_watch_still_shows_is_read_again_later() {
+        let mut usage = sample::recorded();
+        let record = Record {
+            by: None,
+            ..sample::record()
+        };
+        let metadata = &mut usage.0.object_mut()["metadata"];
+        metadata["annotations"][names::RECORD] = record.to_string().into();
+        metadata["ownerReferences"] = json!([]);
+        let mut of = sample::snapshot(sample::deleting(usage), &sample::marked());
+        of.now = at("2026-01-01T00:59:03Z");
+        let mut memory = verified();
+        assert_eq!(decided(&of, &memory), "observe using resource");
+        let moment = Moment {
+            now: of.now,
+            leadership: Leadership {
+                leads: true,
+                term: 1,
+                draining: false,
+            },
+            jitter: 0.5,
+        };
+        let action = Action::Observe(Subject::Resource(Side::Using));
+        let absent = Performed::Observed(ObjectState::Absent);
+        let _: Follow<()> = record_performed(&mut memory, &of, &action, absent, of.now, &moment);
+        let (until, _) = memory.failed_read.clone().unwrap();
+        assert!(until > of.now);
+        assert_ne!(decided(&of, &memory), "observe using resource");
     }
 }
 
