@@ -49,6 +49,23 @@ pub(crate) async fn answer(program: Spawn) -> Result<String, Failure> {
     Err(Failure::new(format!("ended with {status}: {}", said.trim_end())))
 }
 
+/// How much of the output of a program that failed is the failure's text, in lines.
+const LAST: usize = 30;
+
+/// Like [`run`]; the last lines that it printed are part of the failure, as the sum of a run is read without what stands far above.
+pub(crate) async fn explained(program: Spawn, limit: Duration) -> Result<(), Failure> {
+    let (ended, printed) = both_outputs(program, limit).await;
+    print!("{printed}");
+    let failure = match ended {
+        Ok(status) if status.success() => return Ok(()),
+        Ok(status) => format!("ended with {status}"),
+        Err(failure) => failure.to_string(),
+    };
+    let lines: Vec<&str> = printed.lines().collect();
+    let last = lines[lines.len().saturating_sub(LAST)..].join("\n");
+    Err(Failure::new(format!("{failure}:\n{last}")))
+}
+
 /// Runs a program to its end, or ends it after `limit`; gives how it ended with all that it printed, in order.
 pub(crate) async fn both_outputs(program: Spawn, limit: Duration) -> (Result<ExitStatus, Failure>, String) {
     let printed = Arc::new(Mutex::new(String::new()));

@@ -19,6 +19,8 @@ pub struct Request {
     pub names_uid: bool,
     /// A deletion of this version of it alone.
     pub names_version: bool,
+    /// The revision of the API server when it was sent: its sender cannot know of what came later.
+    pub revision: u64,
 }
 
 impl Request {

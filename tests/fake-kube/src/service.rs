@@ -54,7 +54,7 @@ impl Connection {
             Ok(call) => call,
             Err(refusal) => return Ok(respond(refusal.0)),
         };
-        let told = call.told();
+        let told = call.told(self.shared.state.lock().revision);
         let fate = self.chaos.fate(&told);
         if !fate.before.is_zero() {
             tokio::time::sleep(fate.before).await;

@@ -25,8 +25,10 @@ pub enum BuildError {
     #[error(transparent)]
     Spawn(#[from] SpawnError),
     /// A tool ended with an error.
-    #[error("a step ended with {status}: {said}")]
+    #[error("{tool} ended with {status}: {said}")]
     Step {
+        /// The tool, with its arguments.
+        tool: String,
         /// Its exit status, or the signal that ended it.
         status: String,
         /// Its output.
@@ -151,6 +153,7 @@ pub(crate) async fn run(tool: Spawn) -> Result<(), BuildError> {
 pub(crate) async fn output(tool: Spawn) -> Result<String, BuildError> {
     let (say, said) = channel();
     let errors = say.clone();
+    let name = tool.to_string();
     let tool = tool
         .stdout(Output::lines(move |line| drop(say.send(line.to_owned()))))
         .stderr(Output::lines(move |line| drop(errors.send(line.to_owned()))));
@@ -161,6 +164,7 @@ pub(crate) async fn output(tool: Spawn) -> Result<String, BuildError> {
         return Ok(said);
     }
     Err(BuildError::Step {
+        tool: name,
         status: status.to_string(),
         said,
     })

@@ -14,7 +14,8 @@ const VERSION: &str = "v1.9.4";
 impl From<CacheError> for BuildError {
     fn from(error: CacheError) -> Self {
         Self::Step {
-            status: "the cache".to_owned(),
+            tool: "the cache".to_owned(),
+            status: "an error".to_owned(),
             said: error.to_string(),
         }
     }

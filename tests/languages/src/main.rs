@@ -1,9 +1,21 @@
 //! Builds the plugins side by side, and what sessions by hand need, so that tests find them.
 
+use std::process::ExitCode;
+
 use bridge_languages::{BuildError, Function, Language, grpcurl};
 
 #[tokio::main]
-async fn main() -> Result<(), BuildError> {
+async fn main() -> ExitCode {
+    match prepare().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn prepare() -> Result<(), BuildError> {
     let [python, go, typescript] = Language::ALL.map(|language| async move {
         let command = language.example().await?;
         println!("{}: {command}", language.name());

@@ -156,6 +156,7 @@ fn packed(language: Language, at: &Path) -> Result<PathBuf, BuildError> {
         .into_iter()
         .find(|path| path.extension().is_some_and(|found| found == extension));
     package.ok_or_else(|| BuildError::Step {
+        tool: "packing the SDK".to_owned(),
         status: "success".to_owned(),
         said: format!("no .{extension} is in {}", dist.display()),
     })

@@ -5,13 +5,13 @@ mod runner;
 mod tally;
 
 use bridge_control_plane::Assets;
-use bridge_control_plane::process::{Output, Spawn};
+use bridge_control_plane::process::Spawn;
 
 use crate::bench::instructions;
 use crate::build::linting;
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::{both_outputs, cargo, run};
+use crate::run::{both_outputs, cargo, explained};
 use crate::{Failure, crash_matrix, endings, fuzz, lint, rules, simulate};
 pub(crate) use programs::{TestProgram, programs};
 use tally::Tally;
@@ -141,19 +141,21 @@ async fn control_plane() -> Result<(), Failure> {
 
 /// Starts it once, so that it is installed before a test with a limit needs it. It ends with its empty standard input.
 async fn emulator(project: &Project) -> Result<(), Failure> {
-    run(Spawn::new(project.binary("aws-emulator")).stdout(Output::Null)).await
+    explained(Spawn::new(project.binary("aws-emulator")), runner::LONGEST).await
 }
 
 /// Builds the examples that are not Rust side by side, so that no test with a limit waits for it.
 async fn languages(project: &Project) -> Result<(), Failure> {
-    run(Spawn::new(project.binary("bridge-languages"))).await
+    let builds = Spawn::new(project.binary("bridge-languages"));
+    explained(builds, runner::LONGEST).await
 }
 
 /// Whom the bench compares with.
 async fn peer(project: &Project) -> Result<(), Failure> {
     for command in ["vet", "test"] {
         let folder = project.root.join("tests/bench/peer");
-        run(Spawn::new("go").args([command, "./..."]).current_dir(folder)).await?;
+        let go = Spawn::new("go").args([command, "./..."]).current_dir(folder);
+        explained(go, runner::LONGEST).await?;
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
 use std::ffi::{OsStr, OsString};
+use std::fmt::{self, Display, Formatter};
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,15 @@ pub enum SpawnError {
         /// What the system said.
         cause: io::Error,
     },
+}
+
+/// The program and its arguments, as a person would type them where none of them has a blank.
+impl Display for Spawn {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.program.display())?;
+        let mut arguments = self.arguments.iter();
+        arguments.try_for_each(|argument| write!(f, " {}", argument.display()))
+    }
 }
 
 impl Spawn {

@@ -84,8 +84,8 @@ impl Call {
         self.group == "api"
     }
 
-    /// The request as chaos sees it.
-    pub(crate) fn told(&self) -> Request {
+    /// The request as chaos sees it, sent at this revision.
+    pub(crate) fn told(&self, revision: u64) -> Request {
         let names = |precondition: &str| {
             let options = || self.json().unwrap_or_default();
             self.verb == Verb::Delete && options()["preconditions"][precondition].is_string()
@@ -98,6 +98,7 @@ impl Call {
             name: self.name.clone(),
             names_uid: names("uid"),
             names_version: names("resourceVersion"),
+            revision,
         }
     }
 

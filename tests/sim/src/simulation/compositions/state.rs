@@ -204,13 +204,24 @@ pub(super) fn references(composite: &Value) -> &[Value] {
 
 /// Whether its references name an object.
 pub(super) fn lists(composite: &Value, object: &Value) -> bool {
-    references(composite).iter().any(|reference| {
-        let namespace = reference["namespace"].as_str();
-        let namespace = namespace.unwrap_or_else(|| text(composite, "/metadata/namespace"));
-        reference["kind"] == object["kind"]
-            && reference["name"] == object["metadata"]["name"]
-            && namespace == text(object, "/metadata/namespace")
-    })
+    let mut references = references(composite).iter();
+    references.any(|reference| names(composite, reference, object))
+}
+
+/// Whether a reference of a composite resource is to this object.
+pub(super) fn names(composite: &Value, reference: &Value, object: &Value) -> bool {
+    let group = |of: &Value| {
+        let version = text(of, "/apiVersion");
+        version
+            .split_once('/')
+            .map_or(String::new(), |(group, _)| group.to_owned())
+    };
+    let namespace = reference["namespace"].as_str();
+    let namespace = namespace.unwrap_or_else(|| text(composite, "/metadata/namespace"));
+    group(reference) == group(object)
+        && reference["kind"] == object["kind"]
+        && reference["name"] == object["metadata"]["name"]
+        && namespace == text(object, "/metadata/namespace")
 }
 
 pub(super) fn is_deleting(object: &Value) -> bool {

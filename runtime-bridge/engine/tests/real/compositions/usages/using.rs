@@ -55,3 +55,34 @@ async fn a_usage_by_a_kind_that_goes_away_protects_until_it_is_deleted() {
     assert!(!is_in_use(&stage.admin.get(&db).await.unwrap()));
     bridge.end().await;
 }
+
+#[tokio::test]
+async fn a_using_resource_that_is_named_while_no_bridge_runs_is_waited_for() {
+    let (stage, bridge, namespace) = begin().await;
+    for name in ["db", "app"] {
+        stage.create(&maps(&namespace), &map(name)).await;
+    }
+    let [db, app] = ["db", "app"].map(|name| format!("{}/{name}", maps(&namespace)));
+    let path = format!("{}/protect", usages(&namespace));
+    let protect = usage("protect", &json!({"of": named("db"), "reason": "kept"}));
+    stage.create(&usages(&namespace), &protect).await;
+    ready(&stage, &path).await;
+    bridge.end().await;
+    let held = hold(&json!(["test/held"]));
+    stage.admin.patch(&app, &held).await.unwrap();
+    let by = json!({"spec": {"by": named("app")}});
+    stage.admin.patch(&path, &by).await.unwrap();
+    stage.admin.delete(&path).await.unwrap();
+    stage.admin.delete(&app).await.unwrap();
+    let bridge = Bridge::start(&stage.plane).await;
+    let waiting = stage.condition(&path, "Ready", "Deleting").await;
+    assert_eq!(
+        message(&waiting, "Ready"),
+        r#"Waiting for the using resource (which is a "ConfigMap" named "app") to be deleted."#
+    );
+    assert!(is_in_use(&stage.admin.get(&db).await.unwrap()));
+    stage.admin.patch(&app, &hold(&Value::Null)).await.unwrap();
+    stage.gone(&path).await;
+    assert!(!is_in_use(&stage.admin.get(&db).await.unwrap()));
+    bridge.end().await;
+}

@@ -27,7 +27,7 @@ pub(super) fn references_come_first(written: &Written) -> Option<String> {
         None => Some(format!(
             "{what} was created for a composite resource that is gone"
         )),
-        Some(composite) if !lists(composite, object) && !written.removed.has(uid, object) => {
+        Some(composite) if !lists(composite, object) && !written.removed.has(composite, object) => {
             Some(format!("{what} was created and is in no references"))
         }
         Some(_) => None,
@@ -118,7 +118,7 @@ pub(super) fn all_that_exists_is_referenced(
 ) -> Option<String> {
     state::composed(state).find_map(|(object, owner)| {
         let composite = state::composite(state, owner)?;
-        (!lists(composite, object) && !removed.has(owner, object))
+        (!lists(composite, object) && !removed.has(composite, object))
             .then(|| format!("{} is in no references", about(object)))
     })
 }

@@ -1,7 +1,5 @@
 //! What goes, and in which order.
 
-use std::time::Duration;
-
 use fake_kube::state::{ClusterState, EventKind};
 use serde_json::Value;
 
@@ -76,26 +74,27 @@ pub(super) fn deletions_are_guarded(written: &Written) -> Option<String> {
     Some(format!("{} was deleted without its {lacks}", about(object)))
 }
 
-/// Until a watch has shown a change, and what was decided before has been carried out.
-const ON_ITS_WAY: Duration = Duration::from_secs(1);
-
 /// A composite resource says that it is being deleted before anything goes. What goes with its own definition goes without it if this one is paused,
 /// and says nothing.
 pub(super) fn deleting_is_seen_first(written: &Written) -> Option<String> {
-    let (_, object) = written.deleted()?;
+    let (request, object) = written.deleted()?;
     let owner = controller(object).filter(|owner| is_composite_kind(owner))?;
-    let composite = state::composite(written.state, owner["uid"].as_str()?)?;
-    // What its controller decided before another one deleted it, as that of its definition, is on its way.
-    let began = written.deleted.get(owner["uid"].as_str()?);
-    if began.is_some_and(|began| written.commit.at.duration_since(*began).unsigned_abs() < ON_ITS_WAY) {
+    let uid = owner["uid"].as_str()?;
+    let composite = state::composite(written.state, uid)?;
+    // Who sent it before could not know of it.
+    if state::deletion_began(written.state, uid).is_some_and(|began| request.revision < began) {
         return None;
     }
-    // The collector deletes what it owned out of order, and a usage that goes repeats what was refused of that.
+    // The collector deletes all that it owned, was refused what was in use, and a usage that it got deleted repeats that.
     let mut finalizers = composite["metadata"]["finalizers"]
         .as_array()
         .into_iter()
         .flatten();
-    if finalizers.any(|one| one == "foregroundDeletion") {
+    let is_replayed = state::was_in_use(written.state, object)
+        && state::usages(written.state)
+            .filter(|usage| state::used(usage) == text(object, "/metadata/uid"))
+            .all(is_deleting);
+    if is_replayed && finalizers.any(|one| one == "foregroundDeletion") {
         return None;
     }
     let is_paused = annotation(composite, "crossplane.io/paused") == "true";

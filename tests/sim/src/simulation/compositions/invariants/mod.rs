@@ -7,18 +7,17 @@ mod reports;
 mod tests;
 mod usages;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use fake_kube::{
     fault::Request,
     state::{ClusterState, Commit, EventKind},
 };
-use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
     manifests::GROUP,
-    state::{COMPOSED, is_composite, is_deleting, references},
+    state::{COMPOSED, is_composite, is_deleting, names, references},
 };
 use crate::simulation::{environment::Environment, invariants::text};
 
@@ -33,8 +32,6 @@ pub(crate) struct CompositionChecker {
     vanishing_parents: bool,
     /// References that users have removed by hand, and no bridge has written since.
     removed: RemovedReferences,
-    /// Uids of composite resources that a bridge has deleted -> when.
-    deleted: BTreeMap<String, Timestamp>,
 }
 
 impl CompositionChecker {
@@ -43,8 +40,7 @@ impl CompositionChecker {
         Self {
             commits: 0,
             vanishing_parents,
-            removed: RemovedReferences(BTreeSet::new()),
-            deleted: BTreeMap::new(),
+            removed: RemovedReferences(BTreeMap::new()),
         }
     }
 
@@ -56,18 +52,11 @@ impl CompositionChecker {
         for commit in commits.iter().filter(|commit| concerns(commit)) {
             let request = request.filter(|request| made(request, commit));
             self.removed.note(commit, request);
-            if request.is_some_and(|request| request.verb == "delete")
-                && is_composite(text(&commit.new, "/kind"))
-            {
-                let uid = text(&commit.new, "/metadata/uid").to_owned();
-                self.deleted.entry(uid).or_insert(commit.at);
-            }
             let written = Written {
                 state,
                 commit,
                 request,
                 removed: &self.removed,
-                deleted: &self.deleted,
                 is_crossing,
                 vanishing_parents: self.vanishing_parents,
             };
@@ -93,13 +82,12 @@ struct Written<'a> {
     /// That was on its way when a user did something: its sender could not know of it.
     is_crossing: bool,
     removed: &'a RemovedReferences,
-    deleted: &'a BTreeMap<String, Timestamp>,
     vanishing_parents: bool,
 }
 
-/// Uid of the composite resource, and kind and name of what it referred to.
+/// Uid of a composite resource -> references that it had.
 #[derive(Debug)]
-struct RemovedReferences(BTreeSet<[String; 3]>);
+struct RemovedReferences(BTreeMap<String, Vec<Value>>);
 
 impl RemovedReferences {
     /// Until a bridge writes the references anew, what a user has removed of them is missing, and a create of it may be on its way.
@@ -110,27 +98,23 @@ impl RemovedReferences {
         let uid = text(&commit.new, "/metadata/uid");
         match request {
             Some(request) if request.subresource.is_empty() && request.verb != "delete" => {
-                self.0.retain(|[owner, ..]| owner != uid);
+                self.0.remove(uid);
             }
             Some(_) => {}
             None => {
                 let now = references(&commit.new);
-                // Put back by hand.
-                self.0.retain(|[owner, kind, name]| {
-                    let is_it = |one: &Value| text(one, "/kind") == kind && text(one, "/name") == name;
-                    owner != uid || !now.iter().any(is_it)
-                });
-                let removed = references(&commit.old).iter().filter(|one| !now.contains(one));
-                let removed =
-                    removed.map(|one| [uid, text(one, "/kind"), text(one, "/name")].map(str::to_owned));
-                self.0.extend(removed);
+                let of_it = self.0.entry(uid.to_owned()).or_default();
+                of_it.extend(references(&commit.old).iter().cloned());
+                // Put back by hand, or never removed.
+                of_it.retain(|one| !now.contains(one));
             }
         }
     }
 
-    fn has(&self, owner: &str, object: &Value) -> bool {
-        let (kind, name) = (text(object, "/kind"), text(object, "/metadata/name"));
-        self.0.contains(&[owner, kind, name].map(str::to_owned))
+    fn has(&self, composite: &Value, object: &Value) -> bool {
+        let of_it = self.0.get(text(composite, "/metadata/uid"));
+        let mut of_it = of_it.into_iter().flatten();
+        of_it.any(|reference| names(composite, reference, object))
     }
 }
 

@@ -18,6 +18,21 @@ fn what_is_composed_needs_a_reference() {
 }
 
 #[test]
+fn a_reference_to_another_group_is_not_it() {
+    let mut world = World::new(false);
+    let order = world.order("web", &[]);
+    let other = json!({"apiVersion": "other.example.org/v1", "kind": "ConfigMap", "name": "a"});
+    let references = json!({"spec": {"crossplane": {"resourceRefs": [other]}}});
+    world.patch(&format!("{}/web", orders()), &references);
+    world.forget();
+    world.config_map("a", &order);
+    assert_eq!(
+        world.broken(None),
+        ["references_come_first", "all_that_exists_is_referenced"]
+    );
+}
+
+#[test]
 fn a_reference_that_a_user_removed_is_missing_until_the_next_write() {
     let mut world = World::new(false);
     let order = world.order("web", &["a"]);

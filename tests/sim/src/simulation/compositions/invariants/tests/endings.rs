@@ -4,7 +4,8 @@ use fake_kube::fault::Request;
 use serde_json::json;
 
 use super::{
-    CONFIG_MAPS, CRDS, DEFINITIONS, HELD, World, bound, claims, composed, composites, of_bridge, orders,
+    CONFIG_MAPS, CRDS, DEFINITIONS, HELD, PROTECTION, World, bound, claims, composed, composites, of_bridge,
+    orders,
 };
 
 #[test]
@@ -63,10 +64,60 @@ fn a_composite_resource_says_deleting_before_anything_goes() {
 }
 
 #[test]
+fn who_sent_a_deletion_before_could_not_know_of_that_of_the_composite_resource() {
+    for (is_sent_before, broken) in [(true, &[][..]), (false, &["deleting_is_seen_first"])] {
+        let mut world = World::new(false);
+        let order = world.order("web", &["a"]);
+        world.config_map("a", &order);
+        let before = world.revision();
+        // Whoever deletes it: its claim, its definition, who composes it, or a person.
+        world.delete(&format!("{}/web", orders()));
+        world.forget();
+        let revision = if is_sent_before { before } else { world.revision() };
+        world.delete(&format!("{CONFIG_MAPS}/a"));
+        let request = Request {
+            revision,
+            ..of_bridge("delete", CONFIG_MAPS, "a")
+        };
+        assert_eq!(world.broken(Some(&request)), broken);
+    }
+}
+
+#[test]
+fn what_the_collector_was_refused_alone_goes_unseen_in_the_foreground() {
+    for (is_in_use, is_foreground, usage_goes) in [
+        (true, true, true),
+        (false, true, true),
+        (true, false, true),
+        (true, true, false),
+    ] {
+        let mut world = World::new(false);
+        let order = world.order("web", &["a"]);
+        let mut map = composed("a", &order);
+        if is_in_use {
+            map["metadata"]["labels"]["crossplane.io/in-use"] = json!("true");
+        }
+        let uid = world.create(CONFIG_MAPS, &map);
+        world.usage(&order, &uid, "none");
+        if is_foreground {
+            let foreground = json!({"metadata": {"finalizers": [HELD, "foregroundDeletion"]}});
+            world.patch(&format!("{}/web", orders()), &foreground);
+        }
+        world.delete(&format!("{}/web", orders()));
+        if usage_goes {
+            world.delete(&format!("{PROTECTION}/usage"));
+        }
+        let broken = world.broken_by_delete(CONFIG_MAPS, "a");
+        let is_seen = broken.contains(&"deleting_is_seen_first".to_owned());
+        assert_eq!(is_seen, !(is_in_use && is_foreground && usage_goes), "{broken:?}");
+    }
+}
+
+#[test]
 fn a_definition_deletes_what_others_compose() {
     let mut world = World::new(false);
     let order = world.order("web", &[]);
-    let nested = json!({"kind": "Order", "name": "nested"});
+    let nested = json!({"apiVersion": "shop.example.org/v1", "kind": "Order", "name": "nested"});
     world.patch(
         &format!("{}/web", orders()),
         &json!({"spec": {"crossplane": {"resourceRefs": [nested]}}}),

@@ -89,6 +89,11 @@ impl World {
         self.ask(&Method::PATCH, path, change);
     }
 
+    fn revision(&self) -> u64 {
+        let state = self.kube.state();
+        state.history.last().map_or(0, |commit| commit.revision)
+    }
+
     fn delete(&self, path: &str) {
         self.ask(&Method::DELETE, path, &Value::Null);
     }
@@ -120,11 +125,12 @@ impl World {
 
     /// An order of this name, that refers to `ConfigMaps` of these names.
     fn order(&self, name: &str, references: &[&str]) -> String {
-        let config_maps = references.iter().map(|name| ("ConfigMap", *name));
-        let others = [("Usage", "usage"), ("Table", "one"), ("Table", "two")];
+        let config_maps = references.iter().map(|name| ("v1", "ConfigMap", *name));
+        let tables = ["one", "two"].map(|name| ("fake.example.org/v1alpha1", "Table", name));
         let references: Vec<Value> = config_maps
-            .chain(others)
-            .map(|(kind, name)| json!({"kind": kind, "name": name}))
+            .chain([("protection.crossplane.io/v1", "Usage", "usage")])
+            .chain(tables)
+            .map(|(version, kind, name)| json!({"apiVersion": version, "kind": kind, "name": name}))
             .collect();
         let order = json!({
             "metadata": {"name": name, "finalizers": [HELD]},
@@ -206,6 +212,7 @@ fn of_bridge(verb: &'static str, collection: &str, name: &str) -> Request {
         name: name.to_owned(),
         names_uid: true,
         names_version: true,
+        revision: u64::MAX,
     }
 }
 
