@@ -50,20 +50,27 @@ pub(crate) async fn answer(program: Spawn) -> Result<String, Failure> {
 }
 
 /// How much of the output of a program that failed is the failure's text, in lines.
-const LAST: usize = 30;
+const LAST: usize = 60;
 
-/// Like [`run`]; the last lines that it printed are part of the failure, as the sum of a run is read without what stands far above.
-pub(crate) async fn explained(program: Spawn, limit: Duration) -> Result<(), Failure> {
-    let (ended, printed) = both_outputs(program, limit).await;
-    print!("{printed}");
-    let failure = match ended {
-        Ok(status) if status.success() => return Ok(()),
-        Ok(status) => format!("ended with {status}"),
-        Err(failure) => failure.to_string(),
+/// Runs a program to its end; it must succeed. It prints as it goes, and the last lines are part of the failure: the sum of a run is read without
+/// what stands far above.
+pub(crate) async fn explained(program: Spawn) -> Result<(), Failure> {
+    let (send, said) = channel();
+    let showing = || {
+        let send = send.clone();
+        Output::lines(move |line| {
+            println!("{line}");
+            drop(send.send(line.to_owned()));
+        })
     };
-    let lines: Vec<&str> = printed.lines().collect();
-    let last = lines[lines.len().saturating_sub(LAST)..].join("\n");
-    Err(Failure::new(format!("{failure}:\n{last}")))
+    let status = status(program.stdout(showing()).stderr(showing())).await?;
+    if status.success() {
+        return Ok(());
+    }
+    drop(send);
+    let said: Vec<String> = said.iter().collect();
+    let last = said[said.len().saturating_sub(LAST)..].join("\n");
+    Err(Failure::new(format!("ended with {status}:\n{last}")))
 }
 
 /// Runs a program to its end, or ends it after `limit`; gives how it ended with all that it printed, in order.

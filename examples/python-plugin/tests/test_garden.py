@@ -63,12 +63,14 @@ class GardenTest(unittest.IsolatedAsyncioTestCase):
         )
 
     async def test_another_replica_follows_a_plant_after_a_crash(self):
-        plant = self.lab.resource(Plants, Plant(species="basil", grow_seconds=1))
+        plant = self.lab.resource(Plants, Plant(species="basil", grow_seconds=86_400))
         cut = await cut_once(lambda: (self.folder / "garden.db").exists() and self.planted() == 1, plant.create())
         self.assertEqual((cut, plant.external_name), (Cut.INSIDE, ""))
         self.lab.restart()
         growing = await plant.repeat()
         self.assertIn(plant.external_name, growing.operation().handle)
+        with sqlite3.connect(self.folder / "garden.db") as rows:
+            rows.execute("UPDATE plants SET grown_at = planted_at")
         self.lab.restart()
         grown = (await plant.on_replica(1).follow(growing)).completed()
         self.assertTrue(grown.found.status.grown)

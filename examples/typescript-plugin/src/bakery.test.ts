@@ -55,7 +55,7 @@ test("a repeated creation finds what the lost one wrote", async () => {
 });
 
 test("a loaf is baked by one replica and polled by another", async () => {
-  const loaf = lab.resource(loaves, { grams: 250, bakeSeconds: 1 });
+  const loaf = lab.resource(loaves, { grams: 250, bakeSeconds: 3 });
   const begun = await loaf.create();
   assert.equal(begun.operation().phase, "Baking");
   (await loaf.via(lab.replica()).follow(begun)).completed();

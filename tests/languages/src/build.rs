@@ -4,6 +4,7 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::mpsc::channel,
+    time::Duration,
 };
 
 use bridge_control_plane::process::{Output, Spawn, SpawnError};
@@ -83,6 +84,7 @@ async fn in_copy(
     if fs::read_to_string(&stamp).is_ok_and(|former| former == digest) {
         return language.command(&at);
     }
+    forget(&stamp)?;
     // Its tools judge a function, too.
     let sdk = sdk::package(language).await?;
     source::mirror(from, &at, language.kept())?;
@@ -103,6 +105,7 @@ pub(crate) async fn install_if_changed(language: Language, at: &Path) -> Result<
         None => String::new(),
     };
     if fs::read_to_string(&installed).map_or(true, |before| before != pins) {
+        forget(&installed)?;
         language.install(at).await?;
         fs::write(&installed, pins).map_err(BuildError::file(&installed))?;
     }
@@ -120,8 +123,17 @@ pub(crate) async fn synchronized(shared: &str, root: &Path) -> Result<(), BuildE
     if fs::read_to_string(&stamp).is_ok_and(|copied| copied == digest) {
         return Ok(());
     }
+    forget(&stamp)?;
     source::mirror(&from, &to, &[])?;
     fs::write(&stamp, digest).map_err(BuildError::file(&stamp))
+}
+
+/// What was built is changed from here on: should that fail, it is none of what the stamp says.
+pub(crate) fn forget(stamp: &Path) -> Result<(), BuildError> {
+    match fs::remove_file(stamp) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(BuildError::file(stamp)(error)),
+        _ => Ok(()),
+    }
 }
 
 /// Released by the system when the file is closed, also when we are killed.
@@ -149,6 +161,23 @@ pub(crate) async fn run(tool: Spawn) -> Result<(), BuildError> {
     output(tool).await.map(drop)
 }
 
+/// How often an installation is tried, and how much longer is waited before each of the next ones.
+const ATTEMPTS: u32 = 3;
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Runs a tool that installs over the network to its end. What it installs is pinned by hashes; that a registry did not answer says nothing of
+/// it, so that the tool is tried again. Each failure is printed.
+pub(crate) async fn install(tool: impl Fn() -> Spawn) -> Result<(), BuildError> {
+    for attempt in 1..ATTEMPTS {
+        match run(tool()).await {
+            Err(error @ BuildError::Step { .. }) => eprintln!("will try again: {error}"),
+            other => return other,
+        }
+        tokio::time::sleep(PAUSE * attempt).await;
+    }
+    run(tool()).await
+}
+
 /// Runs a tool to its end, and returns its output.
 pub(crate) async fn output(tool: Spawn) -> Result<String, BuildError> {
     let (say, said) = channel();
@@ -168,4 +197,26 @@ pub(crate) async fn output(tool: Spawn) -> Result<String, BuildError> {
         status: status.to_string(),
         said,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use bridge_control_plane::process::{ScratchDir, Spawn};
+
+    use super::install;
+
+    #[tokio::test]
+    async fn an_installation_that_fails_is_tried_three_times() {
+        for (failures, is_installed) in [(2, true), (3, false)] {
+            let scratch = ScratchDir::new("crossbridge-attempts-").unwrap();
+            let script = format!("echo it fails >> said; test $(wc -l < said) -gt {failures}");
+            let tool = || Spawn::new("sh").args(["-c", &script]).current_dir(scratch.path());
+            let installed = install(tool).await;
+            assert_eq!(installed.is_ok(), is_installed, "{installed:?}");
+            let said = fs::read_to_string(scratch.path().join("said")).unwrap();
+            assert_eq!(said.lines().count(), 3);
+        }
+    }
 }

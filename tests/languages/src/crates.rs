@@ -9,7 +9,7 @@ use bridge_control_plane::process::Spawn;
 
 use crate::{
     BuildError,
-    build::{locked, run},
+    build::{forget, locked, run},
     source,
 };
 
@@ -30,6 +30,7 @@ pub async fn packed_crates() -> Result<String, BuildError> {
     let digest = source::digest(&sources.each_ref().map(PathBuf::as_path))?;
     let stamp = at.with_extension("packed");
     if !fs::read_to_string(&stamp).is_ok_and(|former| former == digest) {
+        forget(&stamp)?;
         pack(&repository, &at).await?;
         fs::write(&stamp, digest).map_err(BuildError::file(&stamp))?;
     }

@@ -7,7 +7,7 @@ use bridge_control_plane::{
     process::{ScratchDir, Spawn},
 };
 
-use crate::{BuildError, build::run};
+use crate::{BuildError, build::install};
 
 const VERSION: &str = "v1.9.4";
 
@@ -30,10 +30,12 @@ pub async fn grpcurl() -> Result<PathBuf, BuildError> {
         eprintln!("building grpcurl {VERSION}: once, a minute or two");
         let scratch = ScratchDir::new("crossbridge-grpcurl-").map_err(BuildError::file(folder))?;
         let module = format!("github.com/fullstorydev/grpcurl/cmd/grpcurl@{VERSION}");
-        run(Spawn::new("go")
-            .args(["install", "-trimpath", &module])
-            .env("GOBIN", folder)
-            .current_dir(scratch.path()))
+        install(|| {
+            Spawn::new("go")
+                .args(["install", "-trimpath", &module])
+                .env("GOBIN", folder)
+                .current_dir(scratch.path())
+        })
         .await
     })
     .await

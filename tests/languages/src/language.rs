@@ -8,7 +8,7 @@ use std::{
 use bridge_control_plane::process::ScratchDir;
 
 use crate::{
-    build::{BuildError, build_in_copy, program, run},
+    build::{BuildError, build_in_copy, install, program, run},
     lint::lint,
     sdk, source,
 };
@@ -112,8 +112,9 @@ impl Language {
                     "-r",
                     "requirements.lock",
                 ];
-                run(program(at, ".venv/bin/pip", &pins)).await
+                install(|| program(at, ".venv/bin/pip", &pins)).await
             }
+            // Not before the SDK is in its place.
             Self::Go => Ok(()),
             Self::TypeScript => {
                 let pins = [
@@ -123,7 +124,7 @@ impl Language {
                     "--no-fund",
                     "--loglevel=error",
                 ];
-                run(program(at, "npm", &pins)).await
+                install(|| program(at, "npm", &pins)).await
             }
         }
     }
@@ -135,7 +136,8 @@ impl Language {
             Self::Python => run(program(at, ".venv/bin/pip", &sdk::wheel_install(&package))).await,
             Self::Go => {
                 let module = format!("-replace=crossbridge.dev/sdk/go={package}");
-                run(program(at, "go", &["mod", "edit", &module])).await
+                run(program(at, "go", &["mod", "edit", &module])).await?;
+                install(|| program(at, "go", &["mod", "download"])).await
             }
             Self::TypeScript => {
                 let tarball = [

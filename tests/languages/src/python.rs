@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     BuildError,
-    build::{output, run},
+    build::{self, output, run},
 };
 
 /// Where version managers keep interpreters, below the home folder.
@@ -93,7 +93,7 @@ async fn install(folder: &Path, python: &Path, pins: &str, flags: &[&str]) -> Re
     let file = scratch.path().join("requirements.lock");
     fs::write(&file, pins).map_err(BuildError::file(&file))?;
     run(Spawn::new(python).args(["-m", "venv"]).arg(folder)).await?;
-    let pip = Spawn::new(folder.join("bin/python")).args([
+    let words = [
         "-m",
         "pip",
         "install",
@@ -101,6 +101,7 @@ async fn install(folder: &Path, python: &Path, pins: &str, flags: &[&str]) -> Re
         "--no-input",
         "--disable-pip-version-check",
         "--require-hashes",
-    ]);
-    run(pip.args(flags).arg("--requirement").arg(&file)).await
+    ];
+    let pip = || Spawn::new(folder.join("bin/python")).args(words);
+    build::install(|| pip().args(flags).arg("--requirement").arg(&file)).await
 }

@@ -9,7 +9,7 @@ use bridge_control_plane::process::ScratchDir;
 
 use crate::{
     BuildError, Language,
-    build::{install_if_changed, locked, program, run, synchronized},
+    build::{forget, install, install_if_changed, locked, program, run, synchronized},
     lint::UNFORMATTED,
     source,
 };
@@ -29,6 +29,7 @@ pub(crate) async fn package(language: Language) -> Result<PathBuf, BuildError> {
     if fs::read_to_string(&stamp).is_ok_and(|former| former == digest) {
         return packed(language, &at);
     }
+    forget(&stamp)?;
     source::mirror(&folder(language), &at, language.kept())?;
     for shared in ["proto/crossbridge", "tests/vectors"] {
         synchronized(shared, &root).await?;
@@ -64,6 +65,12 @@ async fn pack(language: Language, at: &Path) -> Result<(), BuildError> {
             run(program(at, ".venv/bin/pip", &wheel_install(&wheel))).await
         }
         Language::Go => {
+            for modules in [
+                &["mod", "download"][..],
+                &["mod", "download", "-modfile=tools/go.mod"],
+            ] {
+                install(|| program(at, "go", modules)).await?;
+            }
             let published = published(at);
             let folder = published.display().to_string();
             let version = concat!("v", env!("CARGO_PKG_VERSION"));

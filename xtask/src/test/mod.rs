@@ -5,13 +5,13 @@ mod runner;
 mod tally;
 
 use bridge_control_plane::Assets;
-use bridge_control_plane::process::Spawn;
+use bridge_control_plane::process::{Output, Spawn};
 
 use crate::bench::instructions;
 use crate::build::linting;
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::{both_outputs, cargo, explained};
+use crate::run::{both_outputs, cargo, explained, run};
 use crate::{Failure, crash_matrix, endings, fuzz, lint, rules, simulate};
 pub(crate) use programs::{TestProgram, programs};
 use tally::Tally;
@@ -96,6 +96,9 @@ async fn run_programs(
     // What is installed comes over the network: the tests that do not need it use the cores.
     let (prepared, first) = tokio::join!(prepare(project, report), runner::run(report, alone));
     tally.merge(first);
+    if let Err(failure) = &prepared {
+        tally.add_crash("preparation", &failure.to_string());
+    }
     prepared?;
     tally.merge(runner::run(report, others).await);
     let examples = report.step("test the documents' examples", examples(project));
@@ -141,13 +144,12 @@ async fn control_plane() -> Result<(), Failure> {
 
 /// Starts it once, so that it is installed before a test with a limit needs it. It ends with its empty standard input.
 async fn emulator(project: &Project) -> Result<(), Failure> {
-    explained(Spawn::new(project.binary("aws-emulator")), runner::LONGEST).await
+    run(Spawn::new(project.binary("aws-emulator")).stdout(Output::Null)).await
 }
 
 /// Builds the examples that are not Rust side by side, so that no test with a limit waits for it.
 async fn languages(project: &Project) -> Result<(), Failure> {
-    let builds = Spawn::new(project.binary("bridge-languages"));
-    explained(builds, runner::LONGEST).await
+    explained(Spawn::new(project.binary("bridge-languages"))).await
 }
 
 /// Whom the bench compares with.
@@ -155,7 +157,7 @@ async fn peer(project: &Project) -> Result<(), Failure> {
     for command in ["vet", "test"] {
         let folder = project.root.join("tests/bench/peer");
         let go = Spawn::new("go").args([command, "./..."]).current_dir(folder);
-        explained(go, runner::LONGEST).await?;
+        explained(go).await?;
     }
     Ok(())
 }

@@ -62,13 +62,15 @@ pub(super) fn path(plural: &str, group: &str, object: &Value) -> String {
     }
 }
 
+/// The group of what names an apiVersion; empty: the core group.
+fn group(of: &Value) -> &str {
+    let version = of["apiVersion"].as_str().unwrap_or_default();
+    version.split_once('/').map_or("", |(group, _)| group)
+}
+
 /// Whether a composite resource's kind is named by an owner.
 pub(super) fn is_composite_kind(owner: &Value) -> bool {
-    let group = owner["apiVersion"]
-        .as_str()
-        .and_then(|version| version.split_once('/'));
-    group.is_some_and(|(group, _)| group == GROUP)
-        && COMPOSITES.iter().any(|(_, kind)| owner["kind"] == *kind)
+    group(owner) == GROUP && COMPOSITES.iter().any(|(_, kind)| owner["kind"] == *kind)
 }
 
 /// Whether a composite resource is of this kind.
@@ -142,6 +144,24 @@ pub(super) fn deletion_began(state: &ClusterState, uid: &str) -> Option<u64> {
     began.map(|commit| commit.revision)
 }
 
+/// Whether an object bore the mark of what is in use at this revision, and a usage of it has begun to go since.
+pub(super) fn was_released_after(state: &ClusterState, revision: u64, object: &Value) -> bool {
+    let uid = text(object, "/metadata/uid");
+    let mut of_it = state
+        .history
+        .iter()
+        .rev()
+        .filter(|commit| commit.revision <= revision && text(&commit.new, "/metadata/uid") == uid);
+    let was_in_use = of_it.next().is_some_and(|commit| is_in_use(&commit.new));
+    let mut since = state.history.iter().filter(|commit| commit.revision > revision);
+    was_in_use
+        && since.any(|commit| {
+            commit.resource.0 == "usages"
+                && used(&commit.new) == uid
+                && (is_deleting(&commit.new) || commit.happened == EventKind::Deleted)
+        })
+}
+
 /// The revision of the commit that created what has this uid.
 pub(super) fn created(state: &ClusterState, uid: &str) -> Option<u64> {
     let mut commits = state.history.iter();
@@ -210,12 +230,6 @@ pub(super) fn lists(composite: &Value, object: &Value) -> bool {
 
 /// Whether a reference of a composite resource is to this object.
 pub(super) fn names(composite: &Value, reference: &Value, object: &Value) -> bool {
-    let group = |of: &Value| {
-        let version = text(of, "/apiVersion");
-        version
-            .split_once('/')
-            .map_or(String::new(), |(group, _)| group.to_owned())
-    };
     let namespace = reference["namespace"].as_str();
     let namespace = namespace.unwrap_or_else(|| text(composite, "/metadata/namespace"));
     group(reference) == group(object)

@@ -1,5 +1,7 @@
 //! What goes, and in which order.
 
+use std::time::Duration;
+
 use fake_kube::state::{ClusterState, EventKind};
 use serde_json::Value;
 
@@ -74,39 +76,52 @@ pub(super) fn deletions_are_guarded(written: &Written) -> Option<String> {
     Some(format!("{} was deleted without its {lacks}", about(object)))
 }
 
+/// Until a watch has shown a change, and what was decided before has been carried out.
+const ON_ITS_WAY: Duration = Duration::from_secs(1);
+
 /// A composite resource says that it is being deleted before anything goes. What goes with its own definition goes without it if this one is paused,
 /// and says nothing.
 pub(super) fn deleting_is_seen_first(written: &Written) -> Option<String> {
     let (request, object) = written.deleted()?;
     let owner = controller(object).filter(|owner| is_composite_kind(owner))?;
     let uid = owner["uid"].as_str()?;
-    let composite = state::composite(written.state, uid)?;
-    // Who sent it before could not know of it.
-    if state::deletion_began(written.state, uid).is_some_and(|began| request.revision < began) {
-        return None;
-    }
-    // The collector deletes all that it owned, was refused what was in use, and a usage that it got deleted repeats that.
-    let mut finalizers = composite["metadata"]["finalizers"]
-        .as_array()
-        .into_iter()
-        .flatten();
-    let is_replayed = state::was_in_use(written.state, object)
-        && state::usages(written.state)
-            .filter(|usage| state::used(usage) == text(object, "/metadata/uid"))
-            .all(is_deleting);
-    if is_replayed && finalizers.any(|one| one == "foregroundDeletion") {
+    let composite = state::composite(written.state, uid).filter(|composite| is_deleting(composite))?;
+    let began = state::deletion_began(written.state, uid)?;
+    // It was sent before the composite resource was deleted.
+    if request.revision < began
+        || went_for_another_reason(written, composite, object)
+        || is_replayed(written, composite, object)
+    {
         return None;
     }
     let is_paused = annotation(composite, "crossplane.io/paused") == "true";
     let is_definitions =
         is_paused && state::is_definition_deleting(written.state, &written.commit.resource.0);
     let seen = condition(composite, "Ready");
-    (is_deleting(composite) && !is_definitions && seen != ("False", "Deleting")).then(|| {
+    (!is_definitions && seen != ("False", "Deleting")).then(|| {
         format!(
             "{} was deleted while its composite resource says {seen:?}",
             about(object)
         )
     })
+}
+
+/// It may be composed no more, which was decided before the news came that a bridge has deleted the composite resource.
+fn went_for_another_reason(written: &Written, composite: &Value, object: &Value) -> bool {
+    let deleted = text(composite, "/metadata/uid");
+    let deleted = written.deleted.get(deleted);
+    deleted.is_some_and(|at| written.commit.at.duration_since(*at).unsigned_abs() < ON_ITS_WAY)
+        && !state::is_always_desired(written.state, composite, resource_name(object))
+}
+
+/// In the foreground the collector deletes what the composite resource owns. It is refused what is in use, and a usage that goes repeats that
+/// deletion.
+fn is_replayed(written: &Written, composite: &Value, object: &Value) -> bool {
+    let finalizers = composite["metadata"]["finalizers"].as_array();
+    let mut finalizers = finalizers.into_iter().flatten();
+    let began = state::deletion_began(written.state, text(composite, "/metadata/uid"));
+    finalizers.any(|one| one == "foregroundDeletion")
+        && began.is_some_and(|began| state::was_released_after(written.state, began, object))
 }
 
 /// A claim says that it is being deleted before its composite resource goes.

@@ -13,6 +13,7 @@ use fake_kube::{
     fault::Request,
     state::{ClusterState, Commit, EventKind},
 };
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
@@ -32,6 +33,8 @@ pub(crate) struct CompositionChecker {
     vanishing_parents: bool,
     /// References that users have removed by hand, and no bridge has written since.
     removed: RemovedReferences,
+    /// Uids of composite resources that a bridge has deleted -> when.
+    deleted: BTreeMap<String, Timestamp>,
 }
 
 impl CompositionChecker {
@@ -41,6 +44,7 @@ impl CompositionChecker {
             commits: 0,
             vanishing_parents,
             removed: RemovedReferences(BTreeMap::new()),
+            deleted: BTreeMap::new(),
         }
     }
 
@@ -52,11 +56,18 @@ impl CompositionChecker {
         for commit in commits.iter().filter(|commit| concerns(commit)) {
             let request = request.filter(|request| made(request, commit));
             self.removed.note(commit, request);
+            if request.is_some_and(|request| request.verb == "delete")
+                && is_composite(text(&commit.new, "/kind"))
+            {
+                let uid = text(&commit.new, "/metadata/uid").to_owned();
+                self.deleted.entry(uid).or_insert(commit.at);
+            }
             let written = Written {
                 state,
                 commit,
                 request,
                 removed: &self.removed,
+                deleted: &self.deleted,
                 is_crossing,
                 vanishing_parents: self.vanishing_parents,
             };
@@ -82,10 +93,11 @@ struct Written<'a> {
     /// That was on its way when a user did something: its sender could not know of it.
     is_crossing: bool,
     removed: &'a RemovedReferences,
+    deleted: &'a BTreeMap<String, Timestamp>,
     vanishing_parents: bool,
 }
 
-/// Uid of a composite resource -> references that it had.
+/// Uid of a composite resource -> references that a user took out of it.
 #[derive(Debug)]
 struct RemovedReferences(BTreeMap<String, Vec<Value>>);
 

@@ -84,32 +84,103 @@ fn who_sent_a_deletion_before_could_not_know_of_that_of_the_composite_resource()
 }
 
 #[test]
+fn what_a_bridge_deletes_says_so_first_or_its_objects_went_for_another_reason() {
+    for (is_desired, broken) in [(true, &["deleting_is_seen_first"][..]), (false, &[])] {
+        let mut world = World::new(false);
+        if is_desired {
+            world.compose("a");
+        }
+        let order = world.order("web", &["a"]);
+        world.config_map("a", &order);
+        let definition = json!({"metadata": {"name": "orders.shop.example.org", "finalizers": [HELD]}});
+        world.create(DEFINITIONS, &definition);
+        world.delete(&format!("{DEFINITIONS}/orders.shop.example.org"));
+        assert!(world.broken_by_delete(&orders(), "web").is_empty());
+        assert_eq!(world.broken_by_delete(CONFIG_MAPS, "a"), broken);
+    }
+}
+
+/// What becomes of an object and of the usage of it.
+struct Replay {
+    is_marked: bool,
+    is_foreground: bool,
+    usage_goes: bool,
+    /// A finalizer keeps the usage.
+    usage_stays: bool,
+}
+
+#[test]
 fn what_the_collector_was_refused_alone_goes_unseen_in_the_foreground() {
-    for (is_in_use, is_foreground, usage_goes) in [
-        (true, true, true),
-        (false, true, true),
-        (true, false, true),
-        (true, true, false),
-    ] {
+    let replayed = Replay {
+        is_marked: true,
+        is_foreground: true,
+        usage_goes: true,
+        usage_stays: true,
+    };
+    let cases = [
+        (Replay { ..replayed }, false),
+        (
+            Replay {
+                usage_stays: false,
+                ..replayed
+            },
+            false,
+        ),
+        (
+            Replay {
+                is_marked: false,
+                ..replayed
+            },
+            true,
+        ),
+        (
+            Replay {
+                is_foreground: false,
+                ..replayed
+            },
+            true,
+        ),
+        (
+            Replay {
+                usage_goes: false,
+                ..replayed
+            },
+            true,
+        ),
+    ];
+    for (case, is_broken) in cases {
         let mut world = World::new(false);
         let order = world.order("web", &["a"]);
         let mut map = composed("a", &order);
-        if is_in_use {
-            map["metadata"]["labels"]["crossplane.io/in-use"] = json!("true");
-        }
+        map["metadata"]["labels"]["crossplane.io/in-use"] = json!("true");
         let uid = world.create(CONFIG_MAPS, &map);
         world.usage(&order, &uid, "none");
-        if is_foreground {
+        let unmark = || {
+            let labels = json!({"metadata": {"labels": {"crossplane.io/in-use": null}}});
+            world.patch(&format!("{CONFIG_MAPS}/a"), &labels);
+        };
+        if case.is_foreground {
             let foreground = json!({"metadata": {"finalizers": [HELD, "foregroundDeletion"]}});
             world.patch(&format!("{}/web", orders()), &foreground);
         }
+        if !case.is_marked {
+            unmark();
+        }
         world.delete(&format!("{}/web", orders()));
-        if usage_goes {
+        unmark();
+        if case.usage_goes {
             world.delete(&format!("{PROTECTION}/usage"));
+            if !case.usage_stays {
+                let free = json!({"metadata": {"finalizers": null}});
+                world.patch(&format!("{PROTECTION}/usage"), &free);
+            }
         }
         let broken = world.broken_by_delete(CONFIG_MAPS, "a");
-        let is_seen = broken.contains(&"deleting_is_seen_first".to_owned());
-        assert_eq!(is_seen, !(is_in_use && is_foreground && usage_goes), "{broken:?}");
+        assert_eq!(
+            broken.contains(&"deleting_is_seen_first".to_owned()),
+            is_broken,
+            "{broken:?}"
+        );
     }
 }
 
