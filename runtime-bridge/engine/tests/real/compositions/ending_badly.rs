@@ -5,12 +5,9 @@ use serde_json::{Value, json};
 
 use super::{
     claims::{claim, claims, composite_of},
+    rights::{Known, credentials, grant},
     stage::{Bridge, Stage, order, orders},
 };
-use crate::harness::within;
-
-const USER: &str = "bridge";
-const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 
 fn says(object: &Value, type_: &str, words: &str) -> bool {
     let conditions = object["status"]["conditions"].as_array();
@@ -34,9 +31,9 @@ async fn tells_what_it_left(stage: &Stage, message: &str) {
     stage.object(path, told).await;
 }
 
-/// All rights, or all but the deletion of `ConfigMap`s.
-fn rights(may_delete: bool) -> Value {
-    let all = json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]});
+/// Gives the bridge all rights, or all but the deletion of `ConfigMap`s.
+async fn may_delete(stage: &Stage, is_allowed: bool) {
+    let all = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
     let but = json!([
         {"apiGroups": [""], "resources": ["*"], "verbs": ["get", "list", "watch", "create", "update", "patch"]},
         {"apiGroups": [
@@ -44,49 +41,20 @@ fn rights(may_delete: bool) -> Value {
             "apiregistration.k8s.io", "events.k8s.io",
         ], "resources": ["*"], "verbs": ["*"]},
     ]);
-    let rules = if may_delete { json!([all]) } else { but };
-    json!({"metadata": {"name": USER}, "rules": rules})
-}
-
-/// Gives the bridge these rights, and waits until the API server knows.
-async fn grant(stage: &Stage, may_delete: bool) {
-    let path = format!("{ROLES}/{USER}");
-    let role = rights(may_delete);
-    if stage.admin.get(&path).await.is_ok() {
-        stage.admin.patch(&path, &role).await.unwrap();
-    } else {
-        stage.create(ROLES, &role).await;
-        let binding = json!({
-            "metadata": {"name": USER},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": USER},
-            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}],
-        });
-        stage
-            .create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", &binding)
-            .await;
-    }
-    let review = json!({
-        "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-        "spec": {"user": USER, "resourceAttributes": {"verb": "delete", "resource": "configmaps", "namespace": "one"}},
-    });
-    let known = async {
-        loop {
-            let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-            let answer = stage.admin.create(path, &review).await.unwrap();
-            if answer["status"]["allowed"] == may_delete {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
+    let attributes = json!({"verb": "delete", "resource": "configmaps", "namespace": "one"});
+    let rules = if is_allowed { all } else { but };
+    let known = Known {
+        attributes,
+        is_allowed,
     };
-    within(known).await;
+    grant(stage, &rules, &known).await;
 }
 
 #[tokio::test]
 async fn rights_that_are_revoked_in_the_middle_are_named() {
     let mut stage = Stage::new().await;
-    let kubeconfig = stage.plane.user_kubeconfig(USER, None).unwrap();
-    grant(&stage, true).await;
+    let kubeconfig = credentials(&mut stage);
+    may_delete(&stage, true).await;
     let bridge = Bridge::start_as(kubeconfig, Settings::default()).await;
     stage.install().await;
     stage.define().await;
@@ -107,7 +75,7 @@ async fn rights_that_are_revoked_in_the_middle_are_named() {
     stage.admin.delete(&path).await.unwrap();
     stage.condition(&path, "DeletionBlocked", "Finalizers").await;
     // What uses goes; what is used must not be deleted any more.
-    grant(&stage, false).await;
+    may_delete(&stage, false).await;
     stage.admin.patch(&app, &hold(&Value::Null)).await.unwrap();
     let blocked = stage.condition(&path, "DeletionBlocked", "Forbidden").await;
     assert!(
@@ -119,7 +87,7 @@ async fn rights_that_are_revoked_in_the_middle_are_named() {
         "{blocked:#}"
     );
     stage.admin.get(&format!("{maps}/shop-db")).await.unwrap();
-    grant(&stage, true).await;
+    may_delete(&stage, true).await;
     stage.gone(&path).await;
     assert_eq!(stage.values(&namespace).await, [""; 0]);
     bridge.end().await;

@@ -1,18 +1,15 @@
 //! What the bridge may not create.
 
-use std::{path::PathBuf, time::Duration};
-
 use bridge_core::composite::Settings;
 use serde_json::{Value, json};
 
-use super::stage::{Bridge, Stage, order, orders};
-use crate::harness::within;
+use super::{
+    rights::{Known, credentials, grant},
+    stage::{Bridge, Stage, order, orders},
+};
 
-const USER: &str = "bridge";
-const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
-
-/// All that compositions need, of their own API these resources, and these verbs on `ConfigMap`s.
-fn role(own: &[&str], on_maps: &[&str]) -> Value {
+/// Gives the bridge all that compositions need, of their own API these resources, and these verbs on `ConfigMap`s.
+async fn may(stage: &Stage, own: &[&str], on_maps: &[&str]) {
     let all = ["*"];
     let groups = [
         "apiextensions.k8s.io",
@@ -21,48 +18,24 @@ fn role(own: &[&str], on_maps: &[&str]) -> Value {
         "apiregistration.k8s.io",
         "events.k8s.io",
     ];
-    json!({"metadata": {"name": USER}, "rules": [
+    let rules = json!([
         {"apiGroups": groups, "resources": all, "verbs": all},
         {"apiGroups": ["apiextensions.crossplane.io"], "resources": own, "verbs": all},
         {"apiGroups": [""], "resources": ["events", "secrets", "serviceaccounts"], "verbs": all},
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": on_maps},
-    ]})
-}
-
-/// Credentials of a user with this role.
-async fn user(stage: &mut Stage, role: &Value) -> PathBuf {
-    let kubeconfig = stage.plane.user_kubeconfig(USER, None).unwrap();
-    stage.create(ROLES, role).await;
-    let binding = json!({
-        "metadata": {"name": USER},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": USER},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}],
-    });
-    stage
-        .create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", &binding)
-        .await;
-    kubeconfig
-}
-
-/// Waits until the API server knows it.
-async fn may_create(stage: &Stage) {
-    let review = json!({
-        "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-        "spec": {"user": USER, "resourceAttributes": {"verb": "create", "resource": "configmaps", "namespace": "one"}},
-    });
-    let reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-    within(async {
-        while stage.admin.create(reviews, &review).await.unwrap()["status"]["allowed"] != true {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    })
-    .await;
+    ]);
+    let known = Known {
+        attributes: json!({"verb": "create", "resource": "configmaps", "namespace": "one"}),
+        is_allowed: on_maps == all,
+    };
+    grant(stage, &rules, &known).await;
 }
 
 #[tokio::test]
 async fn a_kind_that_may_not_be_created_is_named_until_it_may() {
     let mut stage = Stage::new().await;
-    let kubeconfig = user(&mut stage, &role(&["*"], &["get", "list", "watch"])).await;
+    let kubeconfig = credentials(&mut stage);
+    may(&stage, &["*"], &["get", "list", "watch"]).await;
     let bridge = Bridge::start_as(kubeconfig, Settings::default()).await;
     stage.install().await;
     stage.define().await;
@@ -92,13 +65,7 @@ async fn a_kind_that_may_not_be_created_is_named_until_it_may() {
         .await;
     bridge.rests().await;
 
-    let granted = role(&["*"], &["*"]);
-    stage
-        .admin
-        .patch(&format!("{ROLES}/{USER}"), &granted)
-        .await
-        .unwrap();
-    may_create(&stage).await;
+    may(&stage, &["*"], &["*"]).await;
     // At once, not after the back-off of what was refused.
     let edit = json!({"spec": {"values": {"first": "2"}}});
     stage.admin.patch(&path("a"), &edit).await.unwrap();
@@ -117,7 +84,8 @@ async fn a_revision_composes_though_its_status_may_not_be_written() {
         "compositions",
         "compositionrevisions",
     ];
-    let kubeconfig = user(&mut stage, &role(&own, &["*"])).await;
+    let kubeconfig = credentials(&mut stage);
+    may(&stage, &own, &["*"]).await;
     let bridge = Bridge::start_as(kubeconfig, Settings::default()).await;
     stage.install().await;
     stage.define().await;

@@ -22,6 +22,7 @@ mod kinds_that_go;
 mod lost_composites;
 mod reserved;
 mod responsive;
+mod rights;
 mod schemas;
 mod stage;
 mod takeover;

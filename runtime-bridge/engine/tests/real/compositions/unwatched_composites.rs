@@ -6,63 +6,38 @@ use serde_json::{Value, json};
 use super::{
     claims::{claim, claims, composite_of},
     edited_claims::keep,
+    rights::{Known, credentials, grant},
     stage::{Bridge, Stage},
 };
-use crate::harness::within;
 
-const USER: &str = "bridge";
-const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
-
-/// All rights, or all but those to list and watch composite resources.
-fn role(may_list: bool) -> Value {
+/// Gives the bridge all rights, or all but those to list and watch composite resources.
+async fn may_list(stage: &Stage, is_allowed: bool) {
     let all = |groups: Value| json!({"apiGroups": groups, "resources": ["*"], "verbs": ["*"]});
-    let rules = if may_list {
+    let but = json!([
+        all(json!([
+            "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiextensions.crossplane.io",
+            "apiregistration.k8s.io", "events.k8s.io", "protection.crossplane.io",
+        ])),
+        {"apiGroups": ["shop.example.org"], "resources": ["purchases", "purchases/status"], "verbs": ["*"]},
+        {"apiGroups": ["shop.example.org"], "resources": ["xpurchases"], "verbs": ["get", "update", "patch", "delete"]},
+    ]);
+    let rules = if is_allowed {
         json!([all(json!(["*"]))])
     } else {
-        json!([
-            all(json!([
-                "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiextensions.crossplane.io",
-                "apiregistration.k8s.io", "events.k8s.io", "protection.crossplane.io",
-            ])),
-            {"apiGroups": ["shop.example.org"], "resources": ["purchases", "purchases/status"], "verbs": ["*"]},
-            {"apiGroups": ["shop.example.org"], "resources": ["xpurchases"], "verbs": ["get", "update", "patch", "delete"]},
-        ])
+        but
     };
-    json!({"metadata": {"name": USER}, "rules": rules})
-}
-
-async fn may_list(stage: &Stage, expected: bool) {
-    let review = json!({
-        "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-        "spec": {"user": USER, "resourceAttributes": {"verb": "list", "group": "shop.example.org", "resource": "xpurchases"}},
-    });
-    let known = async {
-        loop {
-            let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-            let answer = stage.admin.create(path, &review).await.unwrap();
-            if answer["status"]["allowed"] == expected {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
+    let known = Known {
+        attributes: json!({"verb": "list", "group": "shop.example.org", "resource": "xpurchases"}),
+        is_allowed,
     };
-    within(known).await;
+    grant(stage, &rules, &known).await;
 }
 
 /// What its store does not hold is in use all the same.
 #[tokio::test]
 async fn a_claim_keeps_a_composite_resource_in_use_that_is_not_watched() {
     let mut stage = Stage::new().await;
-    let kubeconfig = stage.plane.user_kubeconfig(USER, None).unwrap();
-    stage.create(&format!("{RBAC}/clusterroles"), &role(true)).await;
-    let binding = json!({
-        "metadata": {"name": USER},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": USER},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}],
-    });
-    stage
-        .create(&format!("{RBAC}/clusterrolebindings"), &binding)
-        .await;
+    let kubeconfig = credentials(&mut stage);
     may_list(&stage, true).await;
     let bridge = Bridge::start_as(kubeconfig.clone(), Settings::default()).await;
     stage.install().await;
@@ -76,8 +51,6 @@ async fn a_claim_keeps_a_composite_resource_in_use_that_is_not_watched() {
     let usage = keep(&stage, &made).await;
     bridge.end().await;
 
-    let role_path = format!("{RBAC}/clusterroles/{USER}");
-    stage.admin.patch(&role_path, &role(false)).await.unwrap();
     may_list(&stage, false).await;
     let bridge = Bridge::start_as(kubeconfig.clone(), Settings::default()).await;
     stage.admin.delete(&path).await.unwrap();
@@ -93,7 +66,6 @@ async fn a_claim_keeps_a_composite_resource_in_use_that_is_not_watched() {
 
     // What was forbidden is tried more and more seldom: the next process does so at once.
     bridge.end().await;
-    stage.admin.patch(&role_path, &role(true)).await.unwrap();
     may_list(&stage, true).await;
     let bridge = Bridge::start_as(kubeconfig, Settings::default()).await;
     stage.admin.delete(&usage).await.unwrap();
