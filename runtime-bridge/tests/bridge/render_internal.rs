@@ -128,7 +128,7 @@ async fn a_closed_standard_output_is_an_error() {
     let function = Function::start();
     let functions = vec![FunctionInput {
         name: "f".to_owned(),
-        address: function.flag().replace("f=unix:", "unix://"),
+        address: function.endpoint(),
     }];
     let mut program = spawn(&["internal", "render"]);
     drop(program.stdout.take());
@@ -211,7 +211,7 @@ async fn a_function_whose_connection_breaks_is_not_called_again() {
 #[tokio::test]
 async fn a_function_may_listen_on_a_socket() {
     let function = Function::start();
-    let address = function.flag().replace("f=unix:", "unix://");
+    let address = function.endpoint();
     let functions = vec![FunctionInput {
         name: "f".to_owned(),
         address,
