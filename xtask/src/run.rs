@@ -51,6 +51,8 @@ pub(crate) async fn answer(program: Spawn) -> Result<String, Failure> {
 
 /// How much of the output of a program that failed is the failure's text, in lines.
 const LAST: usize = 60;
+/// What a program has printed that has ended comes within this.
+const SILENT: Duration = Duration::from_secs(5);
 
 /// Runs a program to its end; it must succeed. It prints as it goes, and the last lines are part of the failure: the sum of a run is read without
 /// what stands far above.
@@ -68,7 +70,8 @@ pub(crate) async fn explained(program: Spawn) -> Result<(), Failure> {
         return Ok(());
     }
     drop(send);
-    let said: Vec<String> = said.iter().collect();
+    // Something that it left behind may hold its output open.
+    let said: Vec<String> = std::iter::from_fn(|| said.recv_timeout(SILENT).ok()).collect();
     let last = said[said.len().saturating_sub(LAST)..].join("\n");
     Err(Failure::new(format!("ended with {status}:\n{last}")))
 }
@@ -125,4 +128,22 @@ pub(crate) fn without_cargo(program: Spawn) -> Spawn {
         name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
     });
     ours.fold(program, Spawn::env_remove)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Spawn, explained};
+
+    #[tokio::test]
+    async fn a_failure_is_explained_by_the_last_lines_of_both_streams() {
+        let script = |code: u8| format!("seq 70; echo why >&2; exit {code}");
+        let sh = |code| Spawn::new("sh").args(["-c".to_owned(), script(code)]);
+        explained(sh(0)).await.unwrap();
+        let why = explained(sh(3)).await.unwrap_err().to_string();
+        assert!(why.starts_with("ended with exit status: 3:\n"), "{why}");
+        assert!(
+            why.contains("\n70") && why.contains("why") && !why.contains("\n9\n"),
+            "{why}"
+        );
+    }
 }

@@ -187,6 +187,19 @@ async fn two_usages_share_a_label_and_the_last_takes_it_off() {
     bridge.end().await;
 }
 
+/// A usage that is being deleted waits for `app`, which is held; when that is released, both go, and `db` is free.
+async fn goes_once_released(stage: &Stage, path: &str, [db, app]: [&str; 2]) {
+    let waiting = stage.condition(path, "Ready", "Deleting").await;
+    assert_eq!(
+        message(&waiting, "Ready"),
+        r#"Waiting for the using resource (which is a "ConfigMap" named "app") to be deleted."#
+    );
+    assert!(is_in_use(&stage.admin.get(db).await.unwrap()));
+    stage.admin.patch(app, &hold(&Value::Null)).await.unwrap();
+    stage.gone(path).await;
+    assert!(!is_in_use(&stage.admin.get(db).await.unwrap()));
+}
+
 #[tokio::test]
 async fn a_bulk_deletion_keeps_the_order() {
     let (stage, bridge, namespace) = begin().await;
@@ -208,15 +221,7 @@ async fn a_bulk_deletion_keeps_the_order() {
     // The usage first, what uses the resource right after it.
     stage.admin.delete(&path).await.unwrap();
     stage.admin.delete(&app).await.unwrap();
-    let waiting = stage.condition(&path, "Ready", "Deleting").await;
-    assert_eq!(
-        message(&waiting, "Ready"),
-        r#"Waiting for the using resource (which is a "ConfigMap" named "app") to be deleted."#
-    );
-    assert!(is_in_use(&stage.admin.get(&db).await.unwrap()));
-    stage.admin.patch(&app, &hold(&Value::Null)).await.unwrap();
-    stage.gone(&path).await;
-    assert!(!is_in_use(&stage.admin.get(&db).await.unwrap()));
+    goes_once_released(&stage, &path, [&db, &app]).await;
     bridge.end().await;
 }
 

@@ -75,14 +75,6 @@ async fn a_using_resource_that_is_named_while_no_bridge_runs_is_waited_for() {
     stage.admin.delete(&path).await.unwrap();
     stage.admin.delete(&app).await.unwrap();
     let bridge = Bridge::start(&stage.plane).await;
-    let waiting = stage.condition(&path, "Ready", "Deleting").await;
-    assert_eq!(
-        message(&waiting, "Ready"),
-        r#"Waiting for the using resource (which is a "ConfigMap" named "app") to be deleted."#
-    );
-    assert!(is_in_use(&stage.admin.get(&db).await.unwrap()));
-    stage.admin.patch(&app, &hold(&Value::Null)).await.unwrap();
-    stage.gone(&path).await;
-    assert!(!is_in_use(&stage.admin.get(&db).await.unwrap()));
+    goes_once_released(&stage, &path, [&db, &app]).await;
     bridge.end().await;
 }

@@ -90,7 +90,7 @@ pub(super) fn deleting_is_seen_first(written: &Written) -> Option<String> {
     // It was sent before the composite resource was deleted.
     if request.revision < began
         || went_for_another_reason(written, composite, object)
-        || is_replayed(written, composite, object)
+        || is_replayed(written, composite, began, object)
     {
         return None;
     }
@@ -116,12 +116,11 @@ fn went_for_another_reason(written: &Written, composite: &Value, object: &Value)
 
 /// In the foreground the collector deletes what the composite resource owns. It is refused what is in use, and a usage that goes repeats that
 /// deletion.
-fn is_replayed(written: &Written, composite: &Value, object: &Value) -> bool {
+fn is_replayed(written: &Written, composite: &Value, began: u64, object: &Value) -> bool {
     let finalizers = composite["metadata"]["finalizers"].as_array();
     let mut finalizers = finalizers.into_iter().flatten();
-    let began = state::deletion_began(written.state, text(composite, "/metadata/uid"));
     finalizers.any(|one| one == "foregroundDeletion")
-        && began.is_some_and(|began| state::was_released_after(written.state, began, object))
+        && state::was_released_after(written.state, began, object)
 }
 
 /// A claim says that it is being deleted before its composite resource goes.

@@ -100,55 +100,26 @@ fn what_a_bridge_deletes_says_so_first_or_its_objects_went_for_another_reason() 
     }
 }
 
-/// What becomes of an object and of the usage of it.
-struct Replay {
-    is_marked: bool,
-    is_foreground: bool,
-    usage_goes: bool,
-    /// A finalizer keeps the usage.
-    usage_stays: bool,
+/// In what a case differs from a deletion that is repeated.
+#[derive(Debug, PartialEq)]
+enum But {
+    Nothing,
+    UsageIsGone,
+    IsNotMarked,
+    IsNotForeground,
+    UsageStays,
 }
 
 #[test]
 fn what_the_collector_was_refused_alone_goes_unseen_in_the_foreground() {
-    let replayed = Replay {
-        is_marked: true,
-        is_foreground: true,
-        usage_goes: true,
-        usage_stays: true,
-    };
     let cases = [
-        (Replay { ..replayed }, false),
-        (
-            Replay {
-                usage_stays: false,
-                ..replayed
-            },
-            false,
-        ),
-        (
-            Replay {
-                is_marked: false,
-                ..replayed
-            },
-            true,
-        ),
-        (
-            Replay {
-                is_foreground: false,
-                ..replayed
-            },
-            true,
-        ),
-        (
-            Replay {
-                usage_goes: false,
-                ..replayed
-            },
-            true,
-        ),
+        (But::Nothing, false),
+        (But::UsageIsGone, false),
+        (But::IsNotMarked, true),
+        (But::IsNotForeground, true),
+        (But::UsageStays, true),
     ];
-    for (case, is_broken) in cases {
+    for (but, is_broken) in cases {
         let mut world = World::new(false);
         let order = world.order("web", &["a"]);
         let mut map = composed("a", &order);
@@ -159,18 +130,18 @@ fn what_the_collector_was_refused_alone_goes_unseen_in_the_foreground() {
             let labels = json!({"metadata": {"labels": {"crossplane.io/in-use": null}}});
             world.patch(&format!("{CONFIG_MAPS}/a"), &labels);
         };
-        if case.is_foreground {
+        if but != But::IsNotForeground {
             let foreground = json!({"metadata": {"finalizers": [HELD, "foregroundDeletion"]}});
             world.patch(&format!("{}/web", orders()), &foreground);
         }
-        if !case.is_marked {
+        if but == But::IsNotMarked {
             unmark();
         }
         world.delete(&format!("{}/web", orders()));
         unmark();
-        if case.usage_goes {
+        if but != But::UsageStays {
             world.delete(&format!("{PROTECTION}/usage"));
-            if !case.usage_stays {
+            if but == But::UsageIsGone {
                 let free = json!({"metadata": {"finalizers": null}});
                 world.patch(&format!("{PROTECTION}/usage"), &free);
             }
@@ -179,7 +150,7 @@ fn what_the_collector_was_refused_alone_goes_unseen_in_the_foreground() {
         assert_eq!(
             broken.contains(&"deleting_is_seen_first".to_owned()),
             is_broken,
-            "{broken:?}"
+            "{but:?}: {broken:?}"
         );
     }
 }
