@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::build::build_all;
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::run;
+use crate::run::explained;
 
 /// As many parts the matrix has, so that one takes a few minutes on two cores.
 const PARTS: u64 = 20;
@@ -70,7 +70,7 @@ pub(crate) async fn run_part(project: &Project, report: &Report, choice: Choice)
         .arg("--out")
         .arg(&folder);
     report
-        .step(&format!("crash matrix, part {part}"), run(matrix))
+        .step(&format!("crash matrix, part {part}"), explained(matrix))
         .await?;
     let file = folder.join("crash-matrix.json");
     let sum = fs::read_to_string(&file)

@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::build::build_all;
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::run;
+use crate::run::explained;
 
 /// A commit runs one case in so many, of one of the two targets, with or without the garbage collector of Kubernetes.
 const SHARE: u64 = 4;
@@ -65,7 +65,7 @@ pub(crate) async fn run_part(project: &Project, report: &Report, choice: Choice)
         (matrix, what)
     };
     report
-        .step(&format!("crash matrix of endings, {what}"), run(matrix))
+        .step(&format!("crash matrix of endings, {what}"), explained(matrix))
         .await?;
     let file = folder.join("endings.json");
     let sum = fs::read_to_string(&file)

@@ -1,16 +1,15 @@
 //! Fuzz targets: each for a while, or one input again.
 
 use std::path::PathBuf;
-use std::sync::mpsc::channel;
 
-use bridge_control_plane::process::{Output, Spawn};
+use bridge_control_plane::process::Spawn;
 use clap::Args;
 
 use crate::Failure;
 use crate::build::build_binaries;
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::run;
+use crate::run::{explained, run};
 
 /// How long each target is fuzzed, by whoever says nothing else and for each commit.
 const SECONDS: u64 = 60;
@@ -68,18 +67,12 @@ pub(crate) async fn beside_tests(project: &Project, report: &Report) -> Result<S
         format!("--seconds={SECONDS}"),
         "--jobs=1".to_owned(),
     ];
-    let (printing, printed) = channel();
     let fuzzing = Spawn::new("nice")
         .args(LOWEST_PRIORITY)
         .arg(project.binary(BINARY))
         .args(flags)
-        .arg(out(project))
-        .stdout(Output::lines(move |line| {
-            println!("{line}");
-            drop(printing.send(line.to_owned()));
-        }));
-    report.step("fuzz, beside the tests", run(fuzzing)).await?;
-    Ok(printed.iter().last().unwrap_or_default())
+        .arg(out(project));
+    report.step("fuzz, beside the tests", explained(fuzzing)).await
 }
 
 fn fuzzing(project: &Project, flags: &[String]) -> Spawn {

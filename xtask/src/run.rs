@@ -55,24 +55,26 @@ const LAST: usize = 60;
 const SILENT: Duration = Duration::from_secs(5);
 
 /// Runs a program to its end; it must succeed. It prints as it goes, and the last lines are part of the failure: the sum of a run is read without
-/// what stands far above.
-pub(crate) async fn explained(program: Spawn) -> Result<(), Failure> {
+/// what stands far above. Gives the last line of its standard output, a sum where it prints one.
+pub(crate) async fn explained(program: Spawn) -> Result<String, Failure> {
     let (send, said) = channel();
-    let showing = || {
+    let showing = |is_output: bool| {
         let send = send.clone();
         Output::lines(move |line| {
             println!("{line}");
-            drop(send.send(line.to_owned()));
+            drop(send.send((is_output, line.to_owned())));
         })
     };
-    let status = status(program.stdout(showing()).stderr(showing())).await?;
-    if status.success() {
-        return Ok(());
-    }
+    let status = status(program.stdout(showing(true)).stderr(showing(false))).await?;
     drop(send);
     // Something that it left behind may hold its output open.
-    let said: Vec<String> = std::iter::from_fn(|| said.recv_timeout(SILENT).ok()).collect();
-    let last = said[said.len().saturating_sub(LAST)..].join("\n");
+    let said: Vec<(bool, String)> = std::iter::from_fn(|| said.recv_timeout(SILENT).ok()).collect();
+    if status.success() {
+        let last = said.into_iter().rfind(|(is_output, _)| *is_output);
+        return Ok(last.map(|(_, line)| line).unwrap_or_default());
+    }
+    let last: Vec<String> = said.into_iter().map(|(_, line)| line).collect();
+    let last = last[last.len().saturating_sub(LAST)..].join("\n");
     Err(Failure::new(format!("ended with {status}:\n{last}")))
 }
 
@@ -138,7 +140,7 @@ mod tests {
     async fn a_failure_is_explained_by_the_last_lines_of_both_streams() {
         let script = |code: u8| format!("seq 70; echo why >&2; exit {code}");
         let sh = |code| Spawn::new("sh").args(["-c".to_owned(), script(code)]);
-        explained(sh(0)).await.unwrap();
+        assert_eq!(explained(sh(0)).await.unwrap(), "70");
         let why = explained(sh(3)).await.unwrap_err().to_string();
         assert!(why.starts_with("ended with exit status: 3:\n"), "{why}");
         assert!(

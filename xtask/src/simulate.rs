@@ -1,22 +1,20 @@
 //! The simulation: many seeds on all cores, or one with what happens.
 
-use std::sync::mpsc::channel;
-
-use bridge_control_plane::process::{Output, Spawn};
+use bridge_control_plane::process::Spawn;
 use clap::Args;
 
 use crate::Failure;
 use crate::build::build_binaries;
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::run;
+use crate::run::{explained, run};
 
 /// What a commit spends on seeds, on those with compositions, and on the explorer of compositions.
 const SECONDS: [(u64, &[&str]); 4] = [
-    (80, &[]),
+    (50, &[]),
     (40, &["--compositions"]),
-    (40, &["--explore"]),
-    (20, &["--explore", PAIRS_FLAG]),
+    (30, &["--explore"]),
+    (15, &["--explore", PAIRS_FLAG]),
 ];
 /// More than fit in that; the numbers of docs/reliability.md are of so many.
 const SEEDS: u64 = 10_000;
@@ -92,14 +90,8 @@ pub(crate) async fn rotated(project: &Project, report: &Report) -> Result<String
             format!("--out={}", project.results()?.display()),
         ];
         flags.extend(more.iter().map(|flag| (*flag).to_owned()));
-        let (printing, printed) = channel();
-        let simulation = simulation(project, &flags).stdout(Output::lines(move |line| {
-            println!("{line}");
-            drop(printing.send(line.to_owned()));
-        }));
         let step = [&["simulate"], more].concat().join(" ");
-        report.step(&step, run(simulation)).await?;
-        let sum = printed.iter().last().unwrap_or_default();
+        let sum = report.step(&step, explained(simulation(project, &flags))).await?;
         sums.push([&["simulation"], more].concat().join(" ") + ": " + &sum);
     }
     Ok(sums.join("\n"))

@@ -197,10 +197,11 @@ fn is_of_fields(status: &Status) -> bool {
     causes.any(|cause| cause.reason == "FieldManagerConflict")
 }
 
-/// Refusals of admission webhooks and policies carry any code and reason; only their text tells.
+/// Refusals of admission webhooks and policies carry any code and reason; only their text tells. A policy is an object as well, whose kind stands in what is
+/// said of requests to it.
 fn is_admission(message: &str) -> bool {
     (message.contains("admission webhook") && message.contains("denied the request"))
-        || message.contains("ValidatingAdmissionPolicy")
+        || (message.contains("ValidatingAdmissionPolicy '") && message.contains("denied request"))
 }
 
 #[cfg(test)]

@@ -70,6 +70,23 @@ fn api_errors_are_classified_by_code_reason_and_text() {
         &status("BadRequest", "odd"),
         &expect!["Invalid: the API server does not accept the object: odd"],
     );
+    // A policy is an object as well: that it is not accepted is no refusal by it.
+    let of_a_policy = r#"ValidatingAdmissionPolicy.admissionregistration.k8s.io "" is invalid: sendInitialEvents: Forbidden"#;
+    check(
+        422,
+        &status("Invalid", of_a_policy),
+        &expect![[
+            r#"Invalid: the API server does not accept the object: ValidatingAdmissionPolicy.admissionregistration.k8s.io "" is invalid: sendInitialEvents: Forbidden"#
+        ]],
+    );
+    let policy = "ValidatingAdmissionPolicy 'in-use' with binding 'in-use' denied request: it is in use";
+    check(
+        422,
+        &status("Invalid", policy),
+        &expect![
+            "Denied: refused by an admission webhook or policy: ValidatingAdmissionPolicy 'in-use' with binding 'in-use' denied request: it is in use"
+        ],
+    );
     let webhook = r#"admission webhook "x.example" denied the request: no"#;
     for code in [400, 403, 422, 500] {
         check(

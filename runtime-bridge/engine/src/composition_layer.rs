@@ -12,7 +12,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::{
     claim::OfferedClaims,
     composite::{CompositeOptions, CompositeShared},
-    definition::{DefinedTypes, DefinitionReconciler},
+    definition::{DefinedTypes, DefinitionReconciler, Standby},
     engine::Engine,
     lease::Leadership,
     protection::{Guard, ServedUsages},
@@ -44,6 +44,7 @@ pub struct CompositionLayer {
     types: DefinedTypes,
     detached: Detached,
     _follow: AbortOnDropHandle<()>,
+    _standby: Standby,
     _claims: OfferedClaims,
     _usages: ServedUsages,
     _served: Vec<Served>,
@@ -74,6 +75,7 @@ impl CompositionLayer {
             types,
             detached,
             _follow: DefinitionReconciler::follow(engine),
+            _standby: Standby::start(engine, &definitions),
             _claims: OfferedClaims::serve(engine, &composites),
             _usages: ServedUsages::serve(engine, &composites, &options.guard, REASON),
             _served: vec![

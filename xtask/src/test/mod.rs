@@ -67,14 +67,19 @@ async fn all(report: &Report, tally: &mut Tally, sums: &mut Vec<String>) -> Resu
     let built = lint::all(&project, report).await?;
     let fuzzing = async { Ok(fuzz::beside_tests(&project, report).await) };
     let ((), fuzzed) = tokio::try_join!(run_programs(&project, report, &built.messages, tally), fuzzing)?;
-    let fuzzed = fuzzed.map(|sum| sums.push(sum));
-    let seeds = simulate::rotated(&project, report)
-        .await
-        .map(|sum| sums.push(sum));
-    let counted = instructions::check(&project, report)
-        .await
-        .map(|sum| sums.push(sum));
-    passed(tally).and(seeds).and(fuzzed).and(counted)?;
+    let seeds = simulate::rotated(&project, report).await;
+    let counted = instructions::check(&project, report).await;
+    for (what, ended) in [
+        ("fuzzing", fuzzed),
+        ("simulation", seeds),
+        ("instructions", counted),
+    ] {
+        match ended {
+            Ok(sum) => sums.push(sum),
+            Err(failure) => tally.add_crash(what, &failure.to_string()),
+        }
+    }
+    passed(tally)?;
     rules::run_all(&project, report).await?;
     let part = crash_matrix::Choice::OfThisCommit;
     sums.push(crash_matrix::run_part(&project, report, part).await?);
@@ -149,7 +154,9 @@ async fn emulator(project: &Project) -> Result<(), Failure> {
 
 /// Builds the examples that are not Rust side by side, so that no test with a limit waits for it.
 async fn languages(project: &Project) -> Result<(), Failure> {
-    explained(Spawn::new(project.binary("bridge-languages"))).await
+    explained(Spawn::new(project.binary("bridge-languages")))
+        .await
+        .map(drop)
 }
 
 /// Whom the bench compares with.

@@ -9,6 +9,7 @@ use std::{
 use async_trait::async_trait;
 use bridge_core::{queue::Priority, reasons::DefinitionEvent, watch_plan::GroupKind};
 use parking_lot::Mutex;
+use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
@@ -92,6 +93,16 @@ impl DefinitionReconciler {
         self.served.stop(definition.name(), Some(definition.uid()));
         self.removals.lock().remove(definition.name());
         self.unlisted_since.end(definition.uid());
+    }
+
+    /// Changes whenever this process begins to lead, or leads no more.
+    pub(super) fn leads(&self) -> watch::Receiver<bool> {
+        self.composites.leadership.watch()
+    }
+
+    /// No pass runs here, and none begins before this says so.
+    pub(super) fn is_standby(&self) -> bool {
+        !self.composites.leadership.leads()
     }
 
     /// This process leads, and is not stopping.

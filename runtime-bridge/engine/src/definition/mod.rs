@@ -9,12 +9,14 @@ mod pass;
 mod remains;
 mod removal;
 mod served_types;
+mod standby;
 mod types;
 mod unlisted_since;
 
 pub(crate) use self::crds::claim_crd_left;
 pub use self::{
     controller::DefinitionReconciler,
+    standby::Standby,
     types::{DefinedType, DefinedTypes},
 };
 

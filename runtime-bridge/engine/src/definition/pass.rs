@@ -136,15 +136,30 @@ impl DefinitionReconciler {
     /// Serves the composite resources of a definition as its CRD stands, whatever the definition says by now, and whatever became of the last edit: a function of
     /// what is stored, not of what this process has served. Nothing is served without a CRD.
     pub(super) fn serve_as_found(&self, definition: &Object, crd: Option<&Value>) {
+        self.serve_if(definition, crd, || true);
+    }
+
+    /// Likewise, by the CRD as it is now, unless this process leads meanwhile: then passes serve.
+    pub(super) async fn serve_as_standby(&self, definition: &Object) -> Result<(), ApiError> {
+        let crd = self.crds.read(definition.name()).await?;
+        self.serve_if(definition, crd.as_ref(), || self.is_standby());
+        Ok(())
+    }
+
+    /// Serves for no other definition than these, unless this process leads.
+    pub(super) fn serve_these_as_standby(&self, definitions: &[Arc<Object>]) {
+        let uids = definitions.iter().map(|definition| definition.uid()).collect();
+        self.served.retain_definitions(&uids, || self.is_standby());
+    }
+
+    fn serve_if(&self, definition: &Object, crd: Option<&Value>, may: impl FnOnce() -> bool) {
         // One that is still to be taken over may be somebody's, with objects that are not composite resources.
         let crd = crd.filter(|crd| is_controlled_by(crd, definition.uid()));
         let terms = crd
             .filter(|crd| established::is_readable(crd))
             .and_then(|crd| Terms::as_served(&read(definition).ok()?, crd));
-        match (terms, crd) {
-            (Some(terms), Some(crd)) => self.served.serve(&Arc::new(terms), uid(crd)),
-            (_, crd) => self.served.retain(definition.name(), crd.map(uid)),
-        }
+        self.served
+            .follow(definition.name(), terms.map(Arc::new), crd.map(uid), may);
     }
 
     async fn bring(&self, definition: &Object, side: Side, crd: &Value) -> Result<BroughtCrd, ApiError> {

@@ -1,7 +1,7 @@
 //! The handles by which composite resources are served: one for each definition, kept by the CRD that its objects are of.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Weak},
 };
 
@@ -58,13 +58,35 @@ impl ServedTypes {
         }
     }
 
-    /// Serves the composite resources of a definition, of this CRD and by these terms. What is served by others goes on with these: no run and no memory is
-    /// lost, and its objects are reconciled.
-    pub fn serve(&self, terms: &Arc<Terms>, crd: &str) {
+    /// Serves the composite resources of a definition by these terms, of this CRD, which it has now. Without terms what is served of that CRD goes on, and all
+    /// else ends. `may` is asked when nothing else can be served or stopped any more.
+    pub fn follow(
+        &self,
+        definition: &str,
+        terms: Option<Arc<Terms>>,
+        crd: Option<&str>,
+        may: impl FnOnce() -> bool,
+    ) {
+        let mut served = self.served.lock();
+        if !may() {
+            return;
+        }
+        match (terms, crd) {
+            (Some(terms), Some(crd)) => self.serve(&mut served, &terms, crd),
+            (_, crd) => {
+                let keeps = |known: &ServedType| Some(known.crd.as_str()) == crd;
+                if served.get(definition).is_some_and(|known| !keeps(known)) {
+                    self.end(served.remove(definition));
+                }
+            }
+        }
+    }
+
+    /// What is served by other terms goes on with these: no run and no memory is lost, and its objects are reconciled.
+    fn serve(&self, served: &mut BTreeMap<String, ServedType>, terms: &Arc<Terms>, crd: &str) {
         let Some(engine) = self.engine.upgrade() else {
             return;
         };
-        let mut served = self.served.lock();
         match served.get(&terms.definition) {
             Some(known) if known.goes_on(terms, crd) => {
                 let former = known.reconciler.terms();
@@ -109,12 +131,19 @@ impl ServedTypes {
         self.publish(terms, crd);
     }
 
-    /// Serves nothing for a definition, unless its CRD is still this one.
-    pub fn retain(&self, definition: &str, crd: Option<&str>) {
+    /// Serves for definitions of these uids alone. `may`: as of [`follow`](Self::follow).
+    pub fn retain_definitions(&self, uids: &BTreeSet<&str>, may: impl FnOnce() -> bool) {
         let mut served = self.served.lock();
-        let keeps = |known: &ServedType| Some(known.crd.as_str()) == crd;
-        if served.get(definition).is_some_and(|known| !keeps(known)) {
-            self.end(served.remove(definition));
+        if !may() {
+            return;
+        }
+        let gone: Vec<String> = served
+            .iter()
+            .filter(|(_, known)| !uids.contains(known.definition.as_str()))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in gone {
+            self.end(served.remove(&name));
         }
     }
 

@@ -295,9 +295,11 @@ impl Cloud {
         due.min_by_key(|(_, (at, _))| *at).map(|(at, _)| at)
     }
 
-    /// Calls that have yet to take effect.
-    pub fn expected(&self) -> impl Iterator<Item = &Ask> {
-        self.late.iter().map(|(_, ask)| ask)
+    /// Calls that take effect after `now`. One that was due before has had its effect, also where nothing came to the cloud since, so that it has yet to
+    /// [settle](Self::settle).
+    pub fn expected(&self, now: Timestamp) -> impl Iterator<Item = &Ask> {
+        let yet = self.late.iter().filter(move |(due, _)| *due > now);
+        yet.map(|(_, ask)| ask)
     }
 
     fn find(&self, kind: &str, name: &str) -> Option<&External> {

@@ -173,7 +173,11 @@ fn a_late_call_takes_effect_within_its_late_margin() {
             .cloud
             .inject(Fault::once(Rpc::Create, FaultOutcome::Late(60_000)));
         assert_eq!(stage.verdict(&create(kind, "")), Verdict::Silence);
-        assert!(stage.cloud.expected().any(|ask| ask.rpc() == Rpc::Create));
+        let expected = |cloud: &Cloud, now| cloud.expected(now).any(|ask| ask.rpc() == Rpc::Create);
+        assert!(expected(&stage.cloud, stage.now));
+        // Also while nothing else comes to the cloud.
+        let due = stage.now + SignedDuration::from_secs(seconds);
+        assert!(!expected(&stage.cloud, due), "{kind}");
         stage.pass(seconds - 1);
         assert!(stage.cloud.objects.is_empty(), "{kind}");
         stage.pass(1);

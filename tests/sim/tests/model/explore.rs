@@ -353,9 +353,17 @@ fn one_lifecycle_with_two_crashes_of_known_names() {
 }
 
 #[test]
-fn one_lifecycle_with_two_crashes_of_upstream_names() {
+fn one_lifecycle_with_two_crashes_of_names_by_token() {
     search(kinds::token(), ONE_LIFE, Faults::Crashes, [2, 3]);
+}
+
+#[test]
+fn one_lifecycle_with_two_crashes_of_late_names_by_token() {
     search(late_name(kinds::token()), ONE_LIFE, Faults::Crashes, [2, 3]);
+}
+
+#[test]
+fn one_lifecycle_with_two_crashes_of_names_by_marker() {
     search(window(kinds::marked()), ONE_LIFE, Faults::Crashes, [2, 3]);
 }
 

@@ -34,6 +34,8 @@ use crate::simulation::{
 const CONVERGES_WITHIN: Duration = Duration::from_mins(20);
 /// At rest nothing is written for so long.
 const AT_REST: Duration = Duration::from_mins(3);
+/// A watch that ended begins again in this time.
+const WATCHED_WITHIN: Duration = Duration::from_mins(1);
 /// The kinds are served in this time after the first start.
 const SERVED_WITHIN: Duration = Duration::from_mins(2);
 /// The plugin beside the function serves one kind, whose creations and deletions take a while.
@@ -343,5 +345,14 @@ impl Run {
         let asked = environment.writes_asked.load(Ordering::Relaxed);
         tokio::time::sleep(AT_REST).await;
         environment.zero_writes_at_rest(commits, asked);
+        // A watch ends now and then, and the next one begins soon.
+        let end = Instant::now() + WATCHED_WITHIN;
+        while let Some(wrong) = environment.the_watch_set_equals_the_needs() {
+            if Instant::now() > end {
+                environment.blame(wrong);
+                return;
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
     }
 }

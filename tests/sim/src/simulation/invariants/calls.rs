@@ -124,7 +124,7 @@ fn no_create_while_another_may_run(sent: &Sent) -> Option<String> {
         Ask::Create(other) => other.target.owner.uid == sent.uid && other.token != create.token,
         _ => false,
     };
-    let runs = sent.cloud.expected().any(another);
+    let runs = sent.cloud.expected(sent.now).any(another);
     runs.then(|| {
         format!(
             "{} with a new token while the former may take effect",
@@ -138,7 +138,7 @@ fn no_delete_while_a_create_may_run(sent: &Sent) -> Option<String> {
     let concerns = |ask: &Ask| {
         ask.rpc() == Rpc::Create && ask.target().is_some_and(|target| target.owner.uid == sent.uid)
     };
-    (removes && sent.cloud.expected().any(concerns))
+    (removes && sent.cloud.expected(sent.now).any(concerns))
         .then(|| format!("{} while a Create may still take effect", sent.described()))
 }
 

@@ -19,6 +19,9 @@ use crate::{
 /// How long a creation may run, in microseconds, the longest first: what is not cut by one is tried with the next.
 const CUTS: [u64; 9] = [50_000, 20_000, 10_000, 5_000, 2_000, 1_000, 500, 200, 100];
 
+/// A caller that goes away may have waited for longer: a creation that takes so long has surely reached the plugin, also on a busy machine.
+const LONGEST_CUT: u64 = 200_000;
+
 /// A step that was under way at the deadline may still end on a busy machine: the bridge grants much more, for clocks that differ.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -98,7 +101,7 @@ async fn by_cancellation(ctx: &KindContext, quiet_period: Duration) -> Result<()
         run_ctx.not_applicable(NO_EFFECT_AFTER_CANCELLATION, UNSEEN);
         return Ok(());
     }
-    for limit in CUTS.map(Duration::from_micros) {
+    for limit in [LONGEST_CUT].into_iter().chain(CUTS).map(Duration::from_micros) {
         let mut resource = ctx.resource()?;
         let options = ctx.options().tolerant();
         if let Some(outcome) = created_within(ctx, &mut resource, options, limit).await {

@@ -6,6 +6,7 @@ mod reports;
 #[cfg(test)]
 mod tests;
 mod usages;
+mod watches;
 
 use std::collections::BTreeMap;
 
