@@ -14,7 +14,7 @@ use crate::run::explained;
 /// As many parts the matrix has, so that one takes a few minutes on two cores.
 const PARTS: u64 = 20;
 /// What a commit spends on its part: no batch begins later.
-const SECONDS: u64 = 120;
+const SECONDS: u64 = 60;
 /// A part that takes longer, in seconds, fails: it is run for every commit.
 const PART_WITHIN: u64 = 600;
 

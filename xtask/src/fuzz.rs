@@ -11,8 +11,10 @@ use crate::project::Project;
 use crate::report::Report;
 use crate::run::{explained, run};
 
-/// How long each target is fuzzed, by whoever says nothing else and for each commit.
+/// How long each target is fuzzed, by whoever says nothing else.
 const SECONDS: u64 = 60;
+/// The same for each commit.
+const SECONDS_OF_A_COMMIT: u64 = 30;
 /// What runs beside tests takes only what they leave.
 const LOWEST_PRIORITY: [&str; 2] = ["-n", "19"];
 /// Built with all else by [`build_all`](crate::build::build_all).
@@ -64,7 +66,7 @@ pub(crate) async fn run_targets(arguments: &FuzzArgs) -> Result<(), Failure> {
 pub(crate) async fn beside_tests(project: &Project, report: &Report) -> Result<String, Failure> {
     let flags = [
         format!("--seed={}", project.head().await?),
-        format!("--seconds={SECONDS}"),
+        format!("--seconds={SECONDS_OF_A_COMMIT}"),
         "--jobs=1".to_owned(),
     ];
     let fuzzing = Spawn::new("nice")

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bridge_control_plane::process::{Output, Process, Spawn};
 use tokio::time::{sleep, timeout};
@@ -52,7 +52,7 @@ pub(crate) async fn answer(program: Spawn) -> Result<String, Failure> {
 /// How much of the output of a program that failed is the failure's text, in lines.
 const LAST: usize = 60;
 /// What a program has printed that has ended comes within this.
-const SILENT: Duration = Duration::from_secs(5);
+const DRAINED_WITHIN: Duration = Duration::from_secs(5);
 
 /// Runs a program to its end; it must succeed. It prints as it goes, and the last lines are part of the failure: the sum of a run is read without
 /// what stands far above. Gives the last line of its standard output, a sum where it prints one.
@@ -68,7 +68,9 @@ pub(crate) async fn explained(program: Spawn) -> Result<String, Failure> {
     let status = status(program.stdout(showing(true)).stderr(showing(false))).await?;
     drop(send);
     // Something that it left behind may hold its output open.
-    let said: Vec<(bool, String)> = std::iter::from_fn(|| said.recv_timeout(SILENT).ok()).collect();
+    let end = Instant::now() + DRAINED_WITHIN;
+    let left = || end.saturating_duration_since(Instant::now());
+    let said: Vec<(bool, String)> = std::iter::from_fn(|| said.recv_timeout(left()).ok()).collect();
     if status.success() {
         let last = said.into_iter().rfind(|(is_output, _)| *is_output);
         return Ok(last.map(|(_, line)| line).unwrap_or_default());

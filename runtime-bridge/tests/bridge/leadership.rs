@@ -8,6 +8,7 @@ use tokio::time::timeout;
 use crate::{
     admin::Bridge,
     cluster::{Cluster, condition, configure, create, is_true, merge, note, until},
+    compositions::{self, Function, crossplane, order, orders},
     notes::{Notes, SLOW},
 };
 
@@ -172,4 +173,38 @@ async fn durations_that_would_let_two_lead_are_rejected() {
         "{}",
         ran.stderr
     );
+}
+
+#[tokio::test]
+async fn a_standby_watches_composite_resources_and_takes_over() {
+    let (cluster, function) = (Cluster::start().await, Function::start());
+    let flag = function.flag();
+    let flags: Vec<&str> = ["--compositions", "--function", &flag]
+        .into_iter()
+        .chain(ELECTION)
+        .collect();
+    let first = Bridge::start_without_plugins(&cluster, &flags).await;
+    first.until("/debug/state", leads).await;
+    let second = Bridge::start_without_plugins(&cluster, &flags).await;
+    let watches = |_: u16, text: &str| {
+        text.contains("[+] watch Order.shop.example.org") && text.contains("; standing by\n")
+    };
+    compositions::define(&cluster).await;
+    second.until("/readyz", watches).await;
+
+    // What is defined no more is watched no more; what is defined again is.
+    let definitions = crossplane(&cluster, "v2", "CompositeResourceDefinition");
+    compositions::remove(definitions.clone(), "orders.shop.example.org").await;
+    let watches_none = |_: u16, text: &str| !text.contains("Order.shop.example.org");
+    second.until("/readyz", watches_none).await;
+    compositions::create(&definitions, compositions::definition()).await;
+    second.until("/readyz", watches).await;
+
+    compositions::create(&orders(&cluster), order("a", 2)).await;
+    compositions::ready(&cluster, "a").await;
+    first.process.kill();
+    first.process.wait().await;
+    second.until("/debug/state", leads).await;
+    compositions::create(&orders(&cluster), order("b", 2)).await;
+    compositions::ready(&cluster, "b").await;
 }

@@ -67,7 +67,7 @@ impl Reconcile for QueuedReconciler {
         }
         // What this process has not read yet is no news for the status. To take down, no composition is needed.
         let is_read = object.is_deleting() || of.shared.has_read_all();
-        if !is_read {
+        if !is_read || !of.is_confirmed() {
             return Next::busy(now() + NOT_YET, request.priority);
         }
         let (memory, former) = of.memories.take(&object);

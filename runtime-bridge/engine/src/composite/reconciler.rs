@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -25,7 +25,12 @@ pub struct CompositeReconciler {
     pub(super) memories: Memories<CompositeMemory>,
     pub(super) runs: Runs,
     stopped: AtomicBool,
+    /// The time of leading in which a pass of its definition has set the terms; until then they may be older than what is stored.
+    confirmed: AtomicU64,
 }
+
+/// No pass has.
+const UNCONFIRMED: u64 = u64::MAX;
 
 impl CompositeReconciler {
     /// Of one kind, as its definition has it. Another scope or version is another reconciler; other terms can be [set](Self::set_terms).
@@ -37,6 +42,7 @@ impl CompositeReconciler {
             memories: Memories::default(),
             runs: Runs::default(),
             stopped: AtomicBool::new(false),
+            confirmed: AtomicU64::new(UNCONFIRMED),
         })
     }
 
@@ -48,6 +54,16 @@ impl CompositeReconciler {
     /// Its definition was changed: what is decided from now on goes by these.
     pub fn set_terms(&self, terms: Arc<Terms>) {
         *self.terms.write() = terms;
+    }
+
+    /// A pass of its definition, of this time of leading, has set the terms.
+    pub(crate) fn confirm(&self, term: u64) {
+        self.confirmed.store(term, Ordering::SeqCst);
+    }
+
+    /// Nothing is decided before: what a standby goes by may be behind.
+    pub(super) fn is_confirmed(&self) -> bool {
+        self.confirmed.load(Ordering::SeqCst) == self.shared.leadership.term()
     }
 
     /// Crossplane's name of the controller.

@@ -13,7 +13,11 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    api, crds::Crds, follow::Follow, served_types::ServedTypes, types::DefinedTypes,
+    api,
+    crds::Crds,
+    follow::Follow,
+    served_types::{By, ServedTypes},
+    types::DefinedTypes,
     unlisted_since::UnlistedSince,
 };
 use crate::{
@@ -90,19 +94,19 @@ impl DefinitionReconciler {
 
     /// Serves nothing for it any more.
     pub(super) fn let_go(&self, definition: &Object) {
-        self.served.stop(definition.name(), Some(definition.uid()));
+        self.served.stop(definition.name(), definition.uid());
         self.removals.lock().remove(definition.name());
         self.unlisted_since.end(definition.uid());
     }
 
-    /// Changes whenever this process begins to lead, or leads no more.
+    /// Whether this process leads. Changes at each step of the election.
     pub(super) fn leads(&self) -> watch::Receiver<bool> {
         self.composites.leadership.watch()
     }
 
-    /// No pass runs here, and none begins before this says so.
-    pub(super) fn is_standby(&self) -> bool {
-        !self.composites.leadership.leads()
+    /// Which time of leading this is, or was the last one.
+    pub(super) fn term(&self) -> u64 {
+        self.composites.leadership.term()
     }
 
     /// This process leads, and is not stopping.
@@ -128,8 +132,9 @@ impl Reconcile for DefinitionReconciler {
         let Some(engine) = self.engine.upgrade() else {
             return Next::idle();
         };
+        let term = self.term();
         let Some(definition) = self.store.get(key) else {
-            self.served.stop(key.name(), None);
+            self.served.follow(key.name(), None, None, By::Pass(term));
             self.removals.lock().remove(key.name());
             self.retries.forget(key);
             return Next::idle();
@@ -139,15 +144,15 @@ impl Reconcile for DefinitionReconciler {
             .watches
             .definitions_controlled_by(definition.uid())
             .is_some();
-        // Before there can be any composite resource.
+        // Before any composite resource is reconciled: that waits for this pass.
         self.composites.notice_term();
         if !self.may_act() || !are_crds_known {
             return Next::at(self.clock.now() + NOT_YET, Priority::Dependency);
         }
         let result = if definition.is_deleting() {
-            self.remove(&engine, &definition).await
+            self.remove(&engine, &definition, term).await
         } else {
-            self.establish(&engine, &definition).await
+            self.establish(&engine, &definition, term).await
         };
         self.retries.after(&definition, result)
     }

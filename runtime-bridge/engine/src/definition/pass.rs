@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::{
     controller::DefinitionReconciler,
     crds::{BroughtCrd, is_controlled_by, uid},
+    served_types::By,
 };
 use crate::{
     api_error::ApiError, crd::established, engine::Engine, event::EventType, object::Object, reconcile::Next,
@@ -55,17 +56,18 @@ impl DefinitionReconciler {
         &self,
         engine: &Arc<Engine>,
         definition: &Arc<Object>,
+        term: u64,
     ) -> Result<Next, ApiError> {
         let rendered = match render(definition) {
             Ok(rendered) => rendered,
-            Err(rejected) => return self.reject(definition, &rejected).await,
+            Err(rejected) => return self.reject(definition, &rejected, term).await,
         };
         // Before any CRD is created: it must go before the definition does.
         let definition = &self.add_finalizers(definition, rendered.claim.is_some()).await?;
         let composite = self
             .bring(definition, Side::Composite, &rendered.composite)
             .await?;
-        self.serve_as_found(definition, composite.crd.as_ref());
+        self.serve_as_found(definition, composite.crd.as_ref(), By::Pass(term));
         // An error of one side keeps nothing from being said of the other.
         let claim = match &rendered.claim {
             Some(crd) => Some(self.bring(definition, Side::Claim, crd).await),
@@ -113,9 +115,10 @@ impl DefinitionReconciler {
         &self,
         definition: &Arc<Object>,
         rejected: &DefinitionRejected,
+        term: u64,
     ) -> Result<Next, ApiError> {
         let crd = self.crds.read(definition.name()).await?;
-        self.serve_as_found(definition, crd.as_ref());
+        self.serve_as_found(definition, crd.as_ref(), By::Pass(term));
         let message = rejected.to_string();
         self.record(
             definition,
@@ -134,32 +137,29 @@ impl DefinitionReconciler {
     }
 
     /// Serves the composite resources of a definition as its CRD stands, whatever the definition says by now, and whatever became of the last edit: a function of
-    /// what is stored, not of what this process has served. Nothing is served without a CRD.
-    pub(super) fn serve_as_found(&self, definition: &Object, crd: Option<&Value>) {
-        self.serve_if(definition, crd, || true);
-    }
-
-    /// Likewise, by the CRD as it is now, unless this process leads meanwhile: then passes serve.
-    pub(super) async fn serve_as_standby(&self, definition: &Object) -> Result<(), ApiError> {
-        let crd = self.crds.read(definition.name()).await?;
-        self.serve_if(definition, crd.as_ref(), || self.is_standby());
-        Ok(())
-    }
-
-    /// Serves for no other definition than these, unless this process leads.
-    pub(super) fn serve_these_as_standby(&self, definitions: &[Arc<Object>]) {
-        let uids = definitions.iter().map(|definition| definition.uid()).collect();
-        self.served.retain_definitions(&uids, || self.is_standby());
-    }
-
-    fn serve_if(&self, definition: &Object, crd: Option<&Value>, may: impl FnOnce() -> bool) {
+    /// what is stored, not of what this process has served. Nothing is served without a CRD. False: others say by now how it stands.
+    pub(super) fn serve_as_found(&self, definition: &Object, crd: Option<&Value>, by: By) -> bool {
         // One that is still to be taken over may be somebody's, with objects that are not composite resources.
         let crd = crd.filter(|crd| is_controlled_by(crd, definition.uid()));
         let terms = crd
             .filter(|crd| established::is_readable(crd))
             .and_then(|crd| Terms::as_served(&read(definition).ok()?, crd));
         self.served
-            .follow(definition.name(), terms.map(Arc::new), crd.map(uid), may);
+            .follow(definition.name(), terms.map(Arc::new), crd.map(uid), by)
+    }
+
+    /// Likewise as a standby, by the CRD as it is now.
+    pub(super) async fn serve_as_standby(&self, definition: &Object) -> Result<bool, ApiError> {
+        let crd = self.crds.read(definition.name()).await?;
+        Ok(self.serve_as_found(definition, crd.as_ref(), By::Standby))
+    }
+
+    /// As a standby, serves for no other definition than these, and waits for the end of none.
+    pub(super) fn serve_these_as_standby(&self, definitions: &[Arc<Object>]) {
+        let uids = definitions.iter().map(|definition| definition.uid()).collect();
+        self.served.retain_definitions(&uids);
+        let is_there = |name: &str| definitions.iter().any(|definition| definition.name() == name);
+        self.removals.lock().retain(|name, _| is_there(name));
     }
 
     async fn bring(&self, definition: &Object, side: Side, crd: &Value) -> Result<BroughtCrd, ApiError> {

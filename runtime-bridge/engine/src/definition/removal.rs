@@ -16,6 +16,7 @@ use super::{
     crds::{claim_crd, claim_crd_left},
     instance_deletions::{Failed, InstanceDeletions, Outcome},
     remains::{Observed, Remains},
+    served_types::By,
 };
 use crate::{
     api_error::ApiError, engine::Engine, event::EventType, object::Object, reconcile::Next, store::Listener,
@@ -29,6 +30,7 @@ impl DefinitionReconciler {
         &self,
         engine: &Arc<Engine>,
         definition: &Arc<Object>,
+        term: u64,
     ) -> Result<Next, ApiError> {
         if teardown::holding(definition.meta.finalizers.as_deref().unwrap_or_default()).is_empty() {
             self.let_go(definition);
@@ -36,7 +38,7 @@ impl DefinitionReconciler {
         }
         let composites = self.crds.read(definition.name()).await?;
         // Before anything is deleted, and after a restart, too: only who serves composite resources takes their finalizers off.
-        self.serve_as_found(definition, composites.as_ref());
+        self.serve_as_found(definition, composites.as_ref(), By::Pass(term));
         let claims = self.claims_crd(engine, definition).await?;
         let mut observed = self.observe(engine, definition, claims, composites);
         let mut said = Arc::clone(definition);

@@ -29,6 +29,15 @@ pub(super) struct ServedTypes {
     served: Mutex<BTreeMap<String, ServedType>>,
 }
 
+/// Who says how a definition stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum By {
+    /// A pass that began in this time of leading.
+    Pass(u64),
+    /// A standby, which has no passes.
+    Standby,
+}
+
 struct ServedType {
     definition: String,
     crd: String,
@@ -59,17 +68,11 @@ impl ServedTypes {
     }
 
     /// Serves the composite resources of a definition by these terms, of this CRD, which it has now. Without terms what is served of that CRD goes on, and all
-    /// else ends. `may` is asked when nothing else can be served or stopped any more.
-    pub fn follow(
-        &self,
-        definition: &str,
-        terms: Option<Arc<Terms>>,
-        crd: Option<&str>,
-        may: impl FnOnce() -> bool,
-    ) {
+    /// else ends. False: who says so has nothing to say any more, and nothing was done.
+    pub fn follow(&self, definition: &str, terms: Option<Arc<Terms>>, crd: Option<&str>, by: By) -> bool {
         let mut served = self.served.lock();
-        if !may() {
-            return;
+        if !self.may(by) {
+            return false;
         }
         match (terms, crd) {
             (Some(terms), Some(crd)) => self.serve(&mut served, &terms, crd),
@@ -79,6 +82,19 @@ impl ServedTypes {
                     self.end(served.remove(definition));
                 }
             }
+        }
+        if let (By::Pass(term), Some(known)) = (by, served.get(definition)) {
+            known.reconciler.confirm(term);
+        }
+        true
+    }
+
+    /// Asked under the lock: what a pass says comes after all that was said before it began to lead, and nothing comes after what it says but by another.
+    fn may(&self, by: By) -> bool {
+        let right = self.composites.right(false);
+        match by {
+            By::Pass(term) => right.leads && right.term == term,
+            By::Standby => !right.leads,
         }
     }
 
@@ -131,10 +147,10 @@ impl ServedTypes {
         self.publish(terms, crd);
     }
 
-    /// Serves for definitions of these uids alone. `may`: as of [`follow`](Self::follow).
-    pub fn retain_definitions(&self, uids: &BTreeSet<&str>, may: impl FnOnce() -> bool) {
+    /// As a standby, serves for definitions of these uids alone.
+    pub fn retain_definitions(&self, uids: &BTreeSet<&str>) {
         let mut served = self.served.lock();
-        if !may() {
+        if !self.may(By::Standby) {
             return;
         }
         let gone: Vec<String> = served
@@ -148,10 +164,12 @@ impl ServedTypes {
     }
 
     /// Serves nothing for a definition, if it is the one of this uid.
-    pub fn stop(&self, definition: &str, uid: Option<&str>) {
+    pub fn stop(&self, definition: &str, uid: &str) {
         let mut served = self.served.lock();
-        let is_it = |known: &ServedType| uid.is_none_or(|uid| known.definition == uid);
-        if served.get(definition).is_some_and(is_it) {
+        if served
+            .get(definition)
+            .is_some_and(|known| known.definition == uid)
+        {
             self.end(served.remove(definition));
         }
     }

@@ -34,6 +34,7 @@ impl Standby {
             store: Arc::clone(&engine.store),
             watches: Arc::clone(&engine.watches),
             leads: definitions.leads(),
+            term: definitions.term(),
             definitions: Arc::clone(definitions),
             followed: BTreeMap::new(),
         };
@@ -57,6 +58,8 @@ struct Follow {
     watches: Arc<Watches>,
     leads: watch::Receiver<bool>,
     definitions: Arc<DefinitionReconciler>,
+    /// The time of leading in which this was followed: what passes served since is not known.
+    term: u64,
     /// By the name of the definition.
     followed: BTreeMap<String, Versions>,
 }
@@ -75,18 +78,27 @@ impl Follow {
                 biased;
                 () = definitions.notified() => {}
                 changed = crds.changed() => if changed.is_err() { return },
-                changed = self.leads.changed() => if changed.is_err() { return },
+                changed = self.leadership_changes() => if !changed { return },
                 () = tokio::time::sleep(again) => {}
             }
         }
     }
 
+    /// This process begins to lead, or leads no more; steps of the election that change nothing are no news. False: it ends.
+    async fn leadership_changes(&mut self) -> bool {
+        let led = *self.leads.borrow();
+        self.leads.wait_for(|leads| *leads != led).await.is_ok()
+    }
+
     /// False: something could not be read.
     async fn compare(&mut self) -> bool {
+        let term = self.definitions.term();
         if *self.leads.borrow_and_update() {
-            // Reconciles serve now, and others may be served when this process leads no more.
-            self.followed.clear();
             return true;
+        }
+        if self.term != term {
+            self.term = term;
+            self.followed.clear();
         }
         let all = self.store.list(&api().kind);
         self.followed
@@ -94,6 +106,9 @@ impl Follow {
         self.definitions.serve_these_as_standby(&all);
         let mut is_complete = true;
         for definition in &all {
+            if *self.leads.borrow() {
+                break;
+            }
             is_complete &= self.follow(definition).await;
         }
         is_complete
@@ -113,8 +128,10 @@ impl Follow {
             return true;
         }
         match self.definitions.serve_as_standby(definition).await {
-            Ok(()) => {
-                self.followed.insert(name.to_owned(), versions);
+            Ok(is_served) => {
+                if is_served {
+                    self.followed.insert(name.to_owned(), versions);
+                }
                 true
             }
             Err(error) => {

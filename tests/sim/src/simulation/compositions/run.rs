@@ -34,8 +34,8 @@ use crate::simulation::{
 const CONVERGES_WITHIN: Duration = Duration::from_mins(20);
 /// At rest nothing is written for so long.
 const AT_REST: Duration = Duration::from_mins(3);
-/// A watch that ended begins again in this time.
-const WATCHED_WITHIN: Duration = Duration::from_mins(1);
+/// What is watched is as it should be in this time once nothing goes wrong any more.
+const WATCHED_WITHIN: Duration = Duration::from_mins(2);
 /// The kinds are served in this time after the first start.
 const SERVED_WITHIN: Duration = Duration::from_mins(2);
 /// The plugin beside the function serves one kind, whose creations and deletions take a while.
@@ -292,6 +292,7 @@ impl Run {
             environment.log.note(|| "everything is deleted".to_owned());
             if self.becomes_as_desired().await {
                 self.ends_without_standalone().await;
+                self.watch_set_settles().await;
             }
         }
     }
@@ -345,7 +346,12 @@ impl Run {
         let asked = environment.writes_asked.load(Ordering::Relaxed);
         tokio::time::sleep(AT_REST).await;
         environment.zero_writes_at_rest(commits, asked);
-        // A watch ends now and then, and the next one begins soon.
+        self.watch_set_settles().await;
+    }
+
+    /// A watch ends now and then, and the next one begins soon; what nothing asks for any more is watched for a minute yet.
+    async fn watch_set_settles(&self) {
+        let environment = &self.environment;
         let end = Instant::now() + WATCHED_WITHIN;
         while let Some(wrong) = environment.the_watch_set_equals_the_needs() {
             if Instant::now() > end {
