@@ -19,8 +19,11 @@ use crate::{
 /// An object whose former reconcile has not ended gets its turn after this.
 const STILL_BUSY: Duration = Duration::from_secs(1);
 
-/// What is not known yet is looked at again after this.
-const NOT_YET: Duration = Duration::from_millis(250);
+/// Until all compositions are read, which takes a moment at the start, an object gets its turn again after this.
+const NOT_READ: Duration = Duration::from_millis(250);
+
+/// An object that waits for a pass of its definition, which enqueues it, gets its turn after this in any case.
+const NOT_CONFIRMED: Duration = Duration::from_secs(1);
 
 /// What an honest reconcile may take: many writes, each with its own deadline.
 const LONGEST: Duration = Duration::from_mins(10);
@@ -67,8 +70,11 @@ impl Reconcile for QueuedReconciler {
         }
         // What this process has not read yet is no news for the status. To take down, no composition is needed.
         let is_read = object.is_deleting() || of.shared.has_read_all();
-        if !is_read || !of.is_confirmed() {
-            return Next::busy(now() + NOT_YET, request.priority);
+        if !is_read {
+            return Next::busy(now() + NOT_READ, request.priority);
+        }
+        if !of.is_confirmed_or_awaited(key, request.priority) {
+            return Next::busy(now() + NOT_CONFIRMED, request.priority);
         }
         let (memory, former) = of.memories.take(&object);
         if let Some(former) = former {

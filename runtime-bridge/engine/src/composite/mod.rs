@@ -3,6 +3,7 @@
 
 mod choice;
 mod collect;
+mod confirmation;
 mod connection;
 mod controller;
 mod dependencies;

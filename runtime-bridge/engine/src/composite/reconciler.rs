@@ -4,14 +4,19 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
 };
 
-use bridge_core::{composite::CompositeMemory, definition::Terms, driver::Leadership as Right};
+use bridge_core::{
+    composite::CompositeMemory,
+    definition::Terms,
+    driver::Leadership as Right,
+    queue::{Priority, Wake},
+};
 use parking_lot::RwLock;
 
-use super::{runs::Runs, shared::CompositeShared};
+use super::{confirmation::Confirmation, runs::Runs, shared::CompositeShared};
 use crate::{
     object::{ApiType, Key},
     shell::Memories,
@@ -25,12 +30,8 @@ pub struct CompositeReconciler {
     pub(super) memories: Memories<CompositeMemory>,
     pub(super) runs: Runs,
     stopped: AtomicBool,
-    /// The time of leading in which a pass of its definition has set the terms; until then they may be older than what is stored.
-    confirmed: AtomicU64,
+    confirmation: Confirmation,
 }
-
-/// No pass has.
-const UNCONFIRMED: u64 = u64::MAX;
 
 impl CompositeReconciler {
     /// Of one kind, as its definition has it. Another scope or version is another reconciler; other terms can be [set](Self::set_terms).
@@ -42,7 +43,7 @@ impl CompositeReconciler {
             memories: Memories::default(),
             runs: Runs::default(),
             stopped: AtomicBool::new(false),
-            confirmed: AtomicU64::new(UNCONFIRMED),
+            confirmation: Confirmation::default(),
         })
     }
 
@@ -56,14 +57,18 @@ impl CompositeReconciler {
         *self.terms.write() = terms;
     }
 
-    /// A pass of its definition, of this time of leading, has set the terms.
+    /// A pass of its definition, of this time of leading, has set the terms: what waited for that is reconciled.
     pub(crate) fn confirm(&self, term: u64) {
-        self.confirmed.store(term, Ordering::SeqCst);
+        let at = self.shared.clock.now();
+        for (key, priority) in self.confirmation.confirm(term) {
+            self.shared.dispatcher.enqueue(&key, Wake { at, priority });
+        }
     }
 
     /// Nothing is decided before: what a standby goes by may be behind.
-    pub(super) fn is_confirmed(&self) -> bool {
-        self.confirmed.load(Ordering::SeqCst) == self.shared.leadership.term()
+    pub(super) fn is_confirmed_or_awaited(&self, key: &Key, priority: Priority) -> bool {
+        let term = self.shared.leadership.term();
+        self.confirmation.is_confirmed_or_awaited(term, key, priority)
     }
 
     /// Crossplane's name of the controller.
@@ -89,6 +94,7 @@ impl CompositeReconciler {
 
     pub(super) fn forget(&self, key: &Key, uid: &str) {
         self.runs.end(uid);
+        self.confirmation.forget(key);
         self.shared.connection_secrets.forget(uid);
         self.shared.secret_users.forget(key);
         self.shared.schemas.set_user(key, BTreeSet::new());

@@ -62,11 +62,17 @@ impl DefinitionReconciler {
             Ok(rendered) => rendered,
             Err(rejected) => return self.reject(definition, &rejected, term).await,
         };
-        // Before any CRD is created: it must go before the definition does.
-        let definition = &self.add_finalizers(definition, rendered.claim.is_some()).await?;
-        let composite = self
-            .bring(definition, Side::Composite, &rendered.composite)
-            .await?;
+        let (definition, composite) = match self.bring_composite(definition, &rendered).await {
+            Ok(brought) => brought,
+            Err(error) => {
+                // A write that fails keeps nothing from being served by the CRD that is there.
+                if let Ok(crd) = self.crds.read(definition.name()).await {
+                    self.serve_as_found(definition, crd.as_ref(), By::Pass(term));
+                }
+                return Err(error);
+            }
+        };
+        let definition = &definition;
         self.serve_as_found(definition, composite.crd.as_ref(), By::Pass(term));
         // An error of one side keeps nothing from being said of the other.
         let claim = match &rendered.claim {
@@ -108,6 +114,19 @@ impl DefinitionReconciler {
         let pause = pauses.chain(again).min();
         let pause = pause.map(|wait| Next::at(self.clock.now() + wait, Priority::Dependency));
         Ok(pause.unwrap_or_else(Next::idle))
+    }
+
+    async fn bring_composite(
+        &self,
+        definition: &Arc<Object>,
+        rendered: &Rendered,
+    ) -> Result<(Arc<Object>, BroughtCrd), ApiError> {
+        // Before any CRD is created: it must go before the definition does.
+        let definition = self.add_finalizers(definition, rendered.claim.is_some()).await?;
+        let crd = self
+            .bring(&definition, Side::Composite, &rendered.composite)
+            .await?;
+        Ok((definition, crd))
     }
 
     /// What was served goes on, as its CRD stands.

@@ -27,8 +27,8 @@ impl Standby {
     /// Begins to follow, for this reconciler of definitions.
     pub fn start(engine: &Arc<Engine>, definitions: &Arc<DefinitionReconciler>) -> Self {
         let changed = Arc::new(Notify::new());
-        let told = Arc::clone(&changed);
-        let listener: Arc<Listener> = Arc::new(move |_: &_| told.notify_one());
+        let notify = Arc::clone(&changed);
+        let listener: Arc<Listener> = Arc::new(move |_: &_| notify.notify_one());
         let subscription = engine.subscribe(&api(), "a standby serves them as well", &listener);
         let follow = Follow {
             store: Arc::clone(&engine.store),

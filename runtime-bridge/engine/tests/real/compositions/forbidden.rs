@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     rights::{Known, credentials, grant},
-    stage::{Bridge, Stage, order, orders},
+    stage::{Bridge, Stage, crd_path, definition, definition_path, order, orders},
 };
 
 /// Gives the bridge all that compositions need, of their own API these resources, and these verbs on `ConfigMap`s.
@@ -29,6 +29,62 @@ async fn may(stage: &Stage, own: &[&str], on_maps: &[&str]) {
         is_allowed: on_maps == all,
     };
     grant(stage, &rules, &known).await;
+}
+
+/// Gives the bridge all rights, or all but those to write CRDs.
+async fn may_write_crds(stage: &Stage, is_allowed: bool) {
+    let all = ["*"];
+    let but = ["get", "list", "watch"];
+    let groups = [
+        "apiextensions.crossplane.io",
+        "protection.crossplane.io",
+        "shop.example.org",
+        "apiregistration.k8s.io",
+        "events.k8s.io",
+        "",
+    ];
+    let rules = json!([
+        {"apiGroups": groups, "resources": all, "verbs": all},
+        {"apiGroups": ["apiextensions.k8s.io"], "resources": all, "verbs": if is_allowed { &all[..] } else { &but[..] }},
+    ]);
+    let known = Known {
+        attributes: json!({"verb": "update", "group": "apiextensions.k8s.io", "resource": "customresourcedefinitions"}),
+        is_allowed,
+    };
+    grant(stage, &rules, &known).await;
+}
+
+/// By a bridge that has served nothing yet.
+#[tokio::test]
+async fn orders_are_composed_though_their_crd_may_not_be_written() {
+    let mut stage = Stage::new().await;
+    let kubeconfig = credentials(&mut stage);
+    stage.install().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.define().await;
+    bridge.end().await;
+    let mut edit = json!({"spec": {"versions": definition()["spec"]["versions"]}});
+    edit["spec"]["versions"][0]["additionalPrinterColumns"] =
+        json!([{"name": "First", "type": "string", "jsonPath": ".spec.values.first"}]);
+    stage.admin.patch(&definition_path(), &edit).await.unwrap();
+
+    may_write_crds(&stage, false).await;
+    let bridge = Bridge::start_as(kubeconfig, Settings::default()).await;
+    let namespace = stage.admin.namespace("one").await;
+    stage
+        .create(&orders(&namespace), &order("a", &json!({"first": "1"})))
+        .await;
+    stage.ready(&format!("{}/a", orders(&namespace))).await;
+    let refusal = "cannot update resource \"customresourcedefinitions\"";
+    stage.event("default", "EstablishComposite", refusal).await;
+
+    may_write_crds(&stage, true).await;
+    let has_column = |crd: &Value| {
+        let columns = crd["spec"]["versions"][0]["additionalPrinterColumns"].as_array();
+        columns.is_some_and(|columns| columns.iter().any(|column| column["name"] == "First"))
+    };
+    stage.object(&crd_path(), has_column).await;
+    bridge.end().await;
 }
 
 #[tokio::test]
