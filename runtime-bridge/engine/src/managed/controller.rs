@@ -12,7 +12,7 @@ use bridge_core::{
 };
 use jiff::Timestamp;
 
-use super::{pass, reconciler::ManagedReconciler, view};
+use super::{pass, reconciler::ManagedReconciler, rest, view};
 use crate::{
     engine::Controller,
     object::{Key, Object},
@@ -135,7 +135,8 @@ impl Reconcile for QueuedReconciler {
     fn initial_schedule(&self, object: &Object, now: Timestamp) -> Wake {
         let managed = view::managed(object);
         self.0.shared.counts.seen(&self.0.gvk, &managed);
-        initial_schedule(&managed, &self.0.shared.settings, random::fraction(), now)
+        let wake = initial_schedule(&managed, &self.0.shared.settings, random::fraction(), now);
+        rest::initial(wake)
     }
 
     fn flow(&self, object: &Object) -> String {

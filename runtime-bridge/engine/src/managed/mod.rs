@@ -17,6 +17,7 @@ mod permits;
 mod plugin_calls;
 mod publish;
 mod reconciler;
+mod rest;
 mod suspensions;
 mod view;
 

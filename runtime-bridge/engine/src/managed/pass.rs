@@ -6,8 +6,8 @@ use bridge_core::{
     driver::{ApiFailure, ApiFailureKind, Driver, Effect, End, Input, Moment, Retry},
     external::{Answer, Verb},
     managed::{
-        self, Action, Event, Managed, ManagedMachine, MetadataChange, Performed, Purpose, ReconcileMemory,
-        Rest, names, status,
+        self, Action, Event, Managed, ManagedMachine, MetadataChange, Performed, ReconcileMemory, names,
+        status,
     },
     queue::Priority,
 };
@@ -17,6 +17,7 @@ use super::{
     failpoint::{Side, reach},
     permits::Permits,
     reconciler::ManagedReconciler,
+    rest::next_after,
     view::{self, Views},
 };
 use crate::{
@@ -110,7 +111,7 @@ impl ManagedReconciler {
             }
             End::Rest(rest) => {
                 let object = self.newest(first).unwrap_or_else(|| Arc::clone(first));
-                rest_until(rest).in_flow(self.flow(&object))
+                next_after(rest).in_flow(self.flow(&object))
             }
             End::Retry { at, why } => {
                 if *why == Retry::Unfinished {
@@ -380,14 +381,6 @@ fn verb_of(verb: Verb) -> &'static str {
         Verb::Delete => "delete",
         Verb::Poll => "poll",
     }
-}
-
-fn rest_until(rest: &Rest) -> Next {
-    let priority = match rest.purpose {
-        Purpose::Operation => Priority::OperationPoll,
-        Purpose::Drift | Purpose::Retry => Priority::DriftPoll,
-    };
-    rest.wake.map_or_else(Next::idle, |wake| Next::at(wake, priority))
 }
 
 fn viewed(object: Arc<Object>, views: &mut Views) -> (Arc<Object>, Managed) {
