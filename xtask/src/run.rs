@@ -49,7 +49,7 @@ pub(crate) async fn answer(program: Spawn) -> Result<String, Failure> {
     Err(Failure::new(format!("ended with {status}: {}", said.trim_end())))
 }
 
-/// How much of the output of a program that failed is the failure's text, in lines.
+/// How much of each output of a program that failed is the failure's text, in lines.
 const LAST: usize = 60;
 /// What a program has printed that has ended comes within this.
 const DRAINED_WITHIN: Duration = Duration::from_secs(5);
@@ -75,8 +75,13 @@ pub(crate) async fn explained(program: Spawn) -> Result<String, Failure> {
         let last = said.into_iter().rfind(|(is_output, _)| *is_output);
         return Ok(last.map(|(_, line)| line).unwrap_or_default());
     }
-    let last: Vec<String> = said.into_iter().map(|(_, line)| line).collect();
-    let last = last[last.len().saturating_sub(LAST)..].join("\n");
+    // Of each: two threads read them, and what was printed last may not come last.
+    let (printed, complained): (Vec<_>, Vec<_>) = said.into_iter().partition(|(is_output, _)| *is_output);
+    let last = [printed, complained].map(|lines| {
+        let left_out = lines.len().saturating_sub(LAST);
+        lines.into_iter().skip(left_out).map(|(_, line)| line)
+    });
+    let last = last.into_iter().flatten().collect::<Vec<_>>().join("\n");
     Err(Failure::new(format!("ended with {status}:\n{last}")))
 }
 
@@ -145,9 +150,7 @@ mod tests {
         assert_eq!(explained(sh(0)).await.unwrap(), "70");
         let why = explained(sh(3)).await.unwrap_err().to_string();
         assert!(why.starts_with("ended with exit status: 3:\n"), "{why}");
-        assert!(
-            why.contains("\n70") && why.contains("why") && !why.contains("\n9\n"),
-            "{why}"
-        );
+        let lines: Vec<&str> = why.lines().collect();
+        assert_eq!((lines[1], lines[60], lines[61]), ("11", "70", "why"));
     }
 }
