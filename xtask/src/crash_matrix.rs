@@ -19,7 +19,7 @@ const SECONDS: u64 = 60;
 const PART_WITHIN: u64 = 600;
 
 /// The whole matrix, as the results name it.
-pub(crate) const WHOLE: &str = "0/1";
+const WHOLE: &str = "0/1";
 
 /// What of the matrix is run.
 #[derive(Debug, Clone, Copy)]

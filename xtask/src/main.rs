@@ -85,11 +85,12 @@ enum Command {
         #[arg(long, conflicts_with = "sample")]
         collector: bool,
     },
-    /// Run the search of the reference model, seeds of the simulation and the whole crash matrix, and write the numbers of docs/reliability.md.
+    /// Run the search of the reference model, switch off each rule, run seeds of the simulation and the whole crash matrix, and write the numbers of
+    /// docs/reliability.md.
     Reliability {
-        /// Run nothing: take the results that are there.
-        #[arg(long)]
-        reuse: bool,
+        /// Run these alone. The numbers of the others stay as they are.
+        #[arg(long, value_delimiter = ',')]
+        only: Vec<reliability::Proof>,
     },
     /// Attack a bridge as hostile plugins, tenants and strangers would, one after the other, and show what came of it for a good plugin.
     Attacks(attacks::AttacksArgs),
@@ -170,7 +171,7 @@ async fn run(command: Command) -> Result<(), Failure> {
             };
             endings::run_all(choice).await.map(|sum| println!("{sum}"))
         }
-        Command::Reliability { reuse } => reliability::run_all(reuse).await,
+        Command::Reliability { only } => reliability::run_all(&only).await,
         Command::Attacks(arguments) => attacks::run_all(&arguments).await,
         Command::Fuzz(arguments) => fuzz::run_targets(&arguments).await,
         Command::Descriptor { file } => descriptor::run(&file).await,

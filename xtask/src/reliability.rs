@@ -15,53 +15,119 @@ use crate::run::{run, without_cargo};
 use crate::test::{MODEL_TESTS, programs};
 use crate::{Failure, crash_matrix, rules, simulate};
 
-/// What is shown of a result that has one: file, field, and what it is called.
-const SHOWN: [(&str, &str, &str); 10] = [
-    ("rules", "out", "rules of the machine switched off, one at a time"),
-    ("rules", "missed", "of them detected by a test"),
-    (SIMULATION, "seeds", "seeds of the whole bridge in virtual time"),
-    (SIMULATION, "violations", "violated invariants in them"),
-    (MATRIX, "cases", "cases of the crash matrix, all of it"),
-    (MATRIX, "hit", "of them hit at their point"),
-    (MATRIX, "kills", "real processes killed with SIGKILL"),
-    (
-        MATRIX,
+/// What gives numbers by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Proof {
+    /// Search the states of the machine, and run random schedules in the reference model.
+    Model,
+    /// Switch off each rule of the machine.
+    Rules,
+    /// Run seeds of the whole bridge in virtual time.
+    Simulation,
+    /// Run the whole crash matrix.
+    Matrix,
+}
+
+impl Proof {
+    const ALL: [Self; 4] = [Self::Model, Self::Rules, Self::Simulation, Self::Matrix];
+
+    async fn run(self, project: &Project, report: &Report, built: &Built) -> Result<(), Failure> {
+        match self {
+            Self::Model => {
+                let results = project.results()?;
+                let model = model(built, &results);
+                let step = "search the states of the machine, and run random schedules";
+                report.step(step, model).await.map(drop)
+            }
+            Self::Rules => rules::run_all(project, report).await,
+            Self::Simulation => simulate::first(project, report).await,
+            Self::Matrix => crash_matrix::run_part(project, report, crash_matrix::Choice::Whole)
+                .await
+                .map(drop),
+        }
+    }
+}
+
+/// A number of the page.
+struct Row {
+    of: Proof,
+    what: &'static str,
+    field: &'static str,
+}
+
+const fn row(of: Proof, field: &'static str, what: &'static str) -> Row {
+    Row { of, what, field }
+}
+
+const ROWS: [Row; 12] = [
+    row(
+        Proof::Model,
+        "explored states",
+        "states of the machine explored, breadth first, each search without a violation",
+    ),
+    row(
+        Proof::Model,
+        "seeds seeds",
+        "random runs in the reference model, without a violation",
+    ),
+    row(
+        Proof::Rules,
+        "out",
+        "rules of the machine switched off, one at a time",
+    ),
+    row(Proof::Rules, "missed", "of them detected by a test"),
+    row(
+        Proof::Simulation,
+        "seeds",
+        "seeds of the whole bridge in virtual time",
+    ),
+    row(Proof::Simulation, "violations", "violated invariants in them"),
+    row(Proof::Matrix, "cases", "cases of the crash matrix, all of it"),
+    row(Proof::Matrix, "hit", "of them hit at their point"),
+    row(Proof::Matrix, "kills", "real processes killed with SIGKILL"),
+    row(
+        Proof::Matrix,
         "asked",
         "cases in which a person was asked (kinds without a recovery)",
     ),
-    (MATRIX, "lost", "external objects lost"),
-    (MATRIX, "duplicates", "duplicates"),
+    row(Proof::Matrix, "lost", "external objects lost"),
+    row(Proof::Matrix, "duplicates", "duplicates"),
 ];
-/// Of which the page shows the whole or nothing.
-const MATRIX: &str = "crash-matrix";
-const SIMULATION: &str = "simulation";
+
 /// What the tests of the reference model report, a line of JSON each.
 const MODEL: &str = "model.jsonl";
 
-pub(crate) async fn run_all(reuse: bool) -> Result<(), Failure> {
+/// Runs these, or all. The numbers of the others stay as they are.
+pub(crate) async fn run_all(only: &[Proof]) -> Result<(), Failure> {
     let (report, project) = (Report::new(), Project::find().await?);
     let results = project.results()?;
-    if !reuse {
-        let built = report.step("build everything", build_all(&project.root)).await?;
-        report
-            .step(
-                "search the states of the machine, and run random schedules",
-                model(&built, &results),
-            )
-            .await?;
-        rules::run_all(&project, &report).await?;
-        simulate::first(&project, &report).await?;
-        crash_matrix::run_part(&project, &report, crash_matrix::Choice::Whole).await?;
-    }
+    let proofs = if only.is_empty() { &Proof::ALL[..] } else { only };
+    let commit = format!("{:08x}", project.head().await?);
+    let built = report.step("build everything", build_all(&project.root)).await?;
     let page = project.root.join("docs/reliability.md");
-    let text = read(&page)?;
-    let text = between(&text, "numbers", &numbers(&results)?)?;
-    let text = between(&text, "points", &points_of_the_whole(&results)?)?;
-    let text = between(&text, "faults", &faults(&result(&results, SIMULATION)?))?;
-    fs::write(&page, text)
-        .map_err(|error| Failure::new(format!("cannot write {}: {error}", page.display())))?;
-    report.say(&format!("wrote {}", page.display()));
+    for proof in proofs {
+        proof.run(&project, &report, &built).await?;
+        // After each: what comes next may take an hour.
+        let text = renewed(&read(&page)?, *proof, &results, &commit)?;
+        fs::write(&page, text)
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", page.display())))?;
+        report.say(&format!("wrote {}", page.display()));
+    }
     Ok(())
+}
+
+/// The page with the new numbers of a proof.
+fn renewed(page: &str, proof: Proof, results: &Path, commit: &str) -> Result<String, Failure> {
+    let text = between(page, "numbers", &numbers(page, proof, results, commit)?)?;
+    match proof {
+        Proof::Model | Proof::Rules => Ok(text),
+        Proof::Simulation => between(&text, "faults", &faults(&result(results, "simulation")?)),
+        Proof::Matrix => between(
+            &text,
+            "points",
+            &points(&read(&results.join("crash-matrix.jsonl"))?)?,
+        ),
+    }
 }
 
 /// A violated invariant fails these tests.
@@ -100,23 +166,10 @@ pub(crate) fn between(text: &str, mark: &str, new: &str) -> Result<String, Failu
     }
 }
 
-/// A result; `Null`: it was not run, or not all of it, which the page leaves out.
 fn result(results: &Path, file: &str) -> Result<Value, Failure> {
     let path = results.join(format!("{file}.json"));
-    if !path.exists() {
-        return Ok(Value::Null);
-    }
-    let result: Value = serde_json::from_str(&read(&path)?)
-        .map_err(|error| Failure::new(format!("{} is no JSON: {error}", path.display())))?;
-    let whole = file != MATRIX || result["part"] == crash_matrix::WHOLE;
-    Ok(if whole { result } else { Value::Null })
-}
-
-fn points_of_the_whole(results: &Path) -> Result<String, Failure> {
-    if result(results, MATRIX)?.is_null() {
-        return Ok("The whole matrix was not run since this page was written.\n".to_owned());
-    }
-    points(&read(&results.join("crash-matrix.jsonl"))?)
+    serde_json::from_str(&read(&path)?)
+        .map_err(|error| Failure::new(format!("{} is no JSON: {error}", path.display())))
 }
 
 /// What happened in the simulation, a line for each group.
@@ -135,38 +188,35 @@ fn faults(simulation: &Value) -> String {
     table
 }
 
-/// What was not run is left out.
-fn numbers(results: &Path) -> Result<String, Failure> {
-    let mut table = "| what | number |\n|---|---|\n".to_owned();
-    let counts = results.join(MODEL);
-    if counts.exists() {
-        let counts = read(&counts)?;
-        for (what, field, told) in [
-            (
-                "explored",
-                "states",
-                "states of the machine explored, breadth first, each search without a violation",
-            ),
-            (
-                "seeds",
-                "seeds",
-                "random runs in the reference model, without a violation",
-            ),
-        ] {
-            let _ = writeln!(table, "| {told} | {} |", grouped(total(&counts, what, field)?));
+/// The table: new rows of a proof, with the commit that they are of, and the others as the page has them.
+fn numbers(page: &str, proof: Proof, results: &Path, commit: &str) -> Result<String, Failure> {
+    let mut table = "| what | number | at commit |\n|---|---|---|\n".to_owned();
+    for row in &ROWS {
+        let begin = format!("| {} |", row.what);
+        if row.of == proof {
+            let number = grouped(row.number(results)?);
+            let _ = writeln!(table, "{begin} {number} | {commit} |");
+        } else if let Some(line) = page.lines().find(|line| line.starts_with(&begin)) {
+            let _ = writeln!(table, "{line}");
         }
-    }
-    for (file, field, what) in SHOWN {
-        let result = result(results, file)?;
-        if result.is_null() {
-            continue;
-        }
-        let number = result[field]
-            .as_u64()
-            .ok_or_else(|| Failure::new(format!("{file}.json has no {field}")))?;
-        let _ = writeln!(table, "| {what} | {} |", grouped(number));
     }
     Ok(table)
+}
+
+impl Row {
+    fn number(&self, results: &Path) -> Result<u64, Failure> {
+        let file = match self.of {
+            Proof::Model => {
+                let (what, field) = self.field.split_once(' ').unwrap_or_default();
+                return total(&read(&results.join(MODEL))?, what, field);
+            }
+            Proof::Rules => "rules",
+            Proof::Simulation => "simulation",
+            Proof::Matrix => "crash-matrix",
+        };
+        let number = result(results, file)?[self.field].as_u64();
+        number.ok_or_else(|| Failure::new(format!("{file}.json has no {}", self.field)))
+    }
 }
 
 /// The sum of a field over the lines about something.
@@ -263,27 +313,23 @@ mod tests {
     }
 
     #[test]
-    fn the_page_shows_the_complete_matrix_or_nothing() {
+    fn the_numbers_of_one_proof_are_renewed_and_the_others_stay() {
         let folder = std::env::temp_dir().join(format!("crossbridge-page-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let sum = |part| {
-            let sum = serde_json::json!({"part": part, "cases": 13_288, "hit": 13_288, "kills": 200, "asked": 90, "lost": 0, "duplicates": 0});
-            fs::write(folder.join("crash-matrix.json"), sum.to_string()).unwrap();
-        };
-        fs::write(folder.join("crash-matrix.jsonl"), "").unwrap();
-        sum("7/20");
-        let of_a_part = (numbers(&folder).unwrap(), points_of_the_whole(&folder).unwrap());
-        sum(crash_matrix::WHOLE);
-        let of_all = (numbers(&folder).unwrap(), points_of_the_whole(&folder).unwrap());
+        fs::write(folder.join("rules.json"), r#"{"out": 160, "missed": 159}"#).unwrap();
+        let page = "<!-- numbers: by it -->\n| what | number | at commit |\n|---|---|---|\n\
+                    | rules of the machine switched off, one at a time | 81 | old |\n\
+                    | of them detected by a test | 81 | old |\n\
+                    | duplicates | 0 | older |\n<!-- end of numbers -->\n";
+        let new = renewed(page, Proof::Rules, &folder, "new");
+        let missing = renewed(page, Proof::Matrix, &folder, "new");
         fs::remove_dir_all(&folder).unwrap();
-        assert!(
-            !of_a_part.0.contains("matrix") && !of_a_part.1.contains('|'),
-            "{of_a_part:?}"
-        );
-        assert!(
-            of_all.0.contains("all of it | 13,288 |") && of_all.1.starts_with('|'),
-            "{of_all:?}"
-        );
+        let expected = "<!-- numbers: by it -->\n| what | number | at commit |\n|---|---|---|\n\
+                        | rules of the machine switched off, one at a time | 160 | new |\n\
+                        | of them detected by a test | 159 | new |\n\
+                        | duplicates | 0 | older |\n<!-- end of numbers -->\n";
+        assert_eq!(new.unwrap(), expected);
+        assert!(missing.is_err());
     }
 
     #[test]
