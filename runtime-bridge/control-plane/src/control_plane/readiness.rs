@@ -8,12 +8,12 @@ use super::programs;
 use crate::assets::Assets;
 use crate::process::{Output, SpawnError};
 
-const ASK_EVERY: Duration = Duration::from_millis(50);
+/// An answer costs 70 ms of a core, and an API server that is asked all the time starts more slowly for it.
+const ASK_EVERY: Duration = Duration::from_millis(250);
 
 /// Waits until the API server answers a path with success, which is the work of `awaited` on top of `below`.
 ///
-/// `kubectl` asks, rather than a client in this crate: it exists anyway, an answer costs 50 ms, and whoever only wants
-/// to start processes is spared a TLS stack.
+/// `kubectl` asks, rather than a client in this crate: it exists anyway, and whoever only wants to start processes is spared a TLS stack.
 pub(super) async fn until_served(
     assets: &Assets,
     directory: &Path,
