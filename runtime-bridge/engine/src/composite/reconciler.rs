@@ -18,6 +18,7 @@ use parking_lot::RwLock;
 
 use super::{confirmation::Confirmation, runs::Runs, shared::CompositeShared};
 use crate::{
+    definition,
     object::{ApiType, Key},
     shell::Memories,
 };
@@ -65,10 +66,24 @@ impl CompositeReconciler {
         }
     }
 
-    /// Nothing is decided before: what a standby goes by may be behind.
+    /// Nothing is decided before: what a standby goes by may be behind. The definition is enqueued, too: where this process led again before anybody noticed
+    /// that it had not, nothing else gives it a pass in this time of leading.
     pub(super) fn is_confirmed_or_awaited(&self, key: &Key, priority: Priority) -> bool {
         let term = self.shared.leadership.term();
-        self.confirmation.is_confirmed_or_awaited(term, key, priority)
+        let is_confirmed = self.confirmation.is_confirmed_or_awaited(term, key, priority);
+        if !is_confirmed {
+            let definition = Key::new(
+                definition::api().kind.clone(),
+                None,
+                &self.terms.read().definition,
+            );
+            let wake = Wake {
+                at: self.shared.clock.now(),
+                priority: Priority::Dependency,
+            };
+            self.shared.dispatcher.enqueue(&definition, wake);
+        }
+        is_confirmed
     }
 
     /// Crossplane's name of the controller.
