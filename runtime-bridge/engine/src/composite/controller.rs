@@ -60,6 +60,7 @@ impl Reconcile for QueuedReconciler {
         let of = &self.0;
         let now = || of.shared.clock.now();
         let Some(object) = of.shared.store.get(key) else {
+            of.confirmation.forget(key);
             if let Some(uid) = of.memories.forget(key, None) {
                 of.forget(key, &uid);
             }
@@ -73,7 +74,7 @@ impl Reconcile for QueuedReconciler {
         if !is_read {
             return Next::busy(now() + NOT_READ, request.priority);
         }
-        if !of.is_confirmed_or_awaited(key, request.priority) {
+        if !of.is_confirmed_or_wait(key, request.priority) {
             return Next::busy(now() + NOT_CONFIRMED, request.priority);
         }
         let (memory, former) = of.memories.take(&object);
@@ -103,6 +104,7 @@ impl Reconcile for QueuedReconciler {
     }
 
     fn forget(&self, object: &Object) {
+        self.0.confirmation.forget(&object.key());
         self.0.memories.forget(&object.key(), Some(object.uid()));
         self.0.forget(&object.key(), object.uid());
     }

@@ -16,7 +16,11 @@ use bridge_core::{
 };
 use parking_lot::RwLock;
 
-use super::{confirmation::Confirmation, runs::Runs, shared::CompositeShared};
+use super::{
+    confirmation::{Confirmation, Turn},
+    runs::Runs,
+    shared::CompositeShared,
+};
 use crate::{
     definition,
     object::{ApiType, Key},
@@ -31,7 +35,7 @@ pub struct CompositeReconciler {
     pub(super) memories: Memories<CompositeMemory>,
     pub(super) runs: Runs,
     stopped: AtomicBool,
-    confirmation: Confirmation,
+    pub(super) confirmation: Confirmation,
 }
 
 impl CompositeReconciler {
@@ -66,12 +70,13 @@ impl CompositeReconciler {
         }
     }
 
-    /// Nothing is decided before: what a standby goes by may be behind. The definition is enqueued, too: where this process led again before anybody noticed
-    /// that it had not, nothing else gives it a pass in this time of leading.
-    pub(super) fn is_confirmed_or_awaited(&self, key: &Key, priority: Priority) -> bool {
-        let term = self.shared.leadership.term();
-        let is_confirmed = self.confirmation.is_confirmed_or_awaited(term, key, priority);
-        if !is_confirmed {
+    /// Whether a pass of its definition has set the terms in this time of leading; else this object waits for it. Nothing is decided before: what a standby
+    /// goes by may be behind. Who waits first asks for the pass: where this process led again before the queue noticed that it had not, nothing else does.
+    pub(super) fn is_confirmed_or_wait(&self, key: &Key, priority: Priority) -> bool {
+        let turn = self
+            .confirmation
+            .turn(self.shared.leadership.term(), key, priority);
+        if turn == Turn::WaitsFirst {
             let definition = Key::new(
                 definition::api().kind.clone(),
                 None,
@@ -83,7 +88,7 @@ impl CompositeReconciler {
             };
             self.shared.dispatcher.enqueue(&definition, wake);
         }
-        is_confirmed
+        turn == Turn::Confirmed
     }
 
     /// Crossplane's name of the controller.
@@ -109,7 +114,6 @@ impl CompositeReconciler {
 
     pub(super) fn forget(&self, key: &Key, uid: &str) {
         self.runs.end(uid);
-        self.confirmation.forget(key);
         self.shared.connection_secrets.forget(uid);
         self.shared.secret_users.forget(key);
         self.shared.schemas.set_user(key, BTreeSet::new());

@@ -1,6 +1,6 @@
 //! Two candidates for one lease, kept as kubectl and client-go know it.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use bridge_core::lease::Timing;
 use bridge_engine::{
@@ -25,14 +25,14 @@ const TIMING: Timing = Timing {
     retry_period: Duration::from_millis(200),
 };
 
-struct Candidate {
-    leadership: Leadership,
+pub(crate) struct Candidate {
+    pub(crate) leadership: Leadership,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
 impl Candidate {
-    fn start(client: &ApiClient, namespace: &str, identity: &str) -> Self {
+    pub(crate) fn start(client: &ApiClient, namespace: &str, identity: &str) -> Self {
         let options = ElectionOptions {
             namespace: namespace.to_owned(),
             name: "bridge".to_owned(),
@@ -49,15 +49,19 @@ impl Candidate {
         }
     }
 
-    async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.stop.cancel();
         tokio::time::timeout(LIMIT, self.task).await.unwrap().unwrap();
     }
 }
 
 async fn client() -> ApiClient {
+    client_of(plane().await.kubeconfig()).await
+}
+
+pub(crate) async fn client_of(kubeconfig: PathBuf) -> ApiClient {
     let options = ConnectOptions {
-        kubeconfig: Some(plane().await.kubeconfig()),
+        kubeconfig: Some(kubeconfig),
         context: None,
     };
     Clients::connect(&options, &Arc::new(Metrics::new()))
@@ -66,7 +70,8 @@ async fn client() -> ApiClient {
         .write
 }
 
-fn path(namespace: &str) -> String {
+/// Of the lease in a namespace.
+pub(crate) fn path(namespace: &str) -> String {
     format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/bridge")
 }
 

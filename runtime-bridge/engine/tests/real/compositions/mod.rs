@@ -18,6 +18,7 @@ mod ending_badly;
 mod endings;
 mod forbidden;
 mod guard;
+mod interrupted_leadership;
 mod kinds_that_go;
 mod lost_composites;
 mod reserved;

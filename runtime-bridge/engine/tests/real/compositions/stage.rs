@@ -47,14 +47,28 @@ impl Bridge {
 
     /// With the rights of a user.
     pub async fn start_as(kubeconfig: PathBuf, settings: Settings) -> Self {
+        Self::start_electing(kubeconfig, settings, Leadership::unopposed()).await
+    }
+
+    /// As a candidate of an election.
+    pub async fn start_electing(kubeconfig: PathBuf, settings: Settings, leadership: Leadership) -> Self {
         let proved = FixedGuard::new(GuardState::Proved);
-        Self::start_guarded(kubeconfig, settings, |_| Arc::new(proved)).await
+        Self::start_whole(kubeconfig, settings, leadership, |_| Arc::new(proved)).await
     }
 
     /// With a guard of its own.
     pub async fn start_guarded(
         kubeconfig: PathBuf,
         settings: Settings,
+        guard: impl FnOnce(&Engine) -> Arc<dyn Guard>,
+    ) -> Self {
+        Self::start_whole(kubeconfig, settings, Leadership::unopposed(), guard).await
+    }
+
+    async fn start_whole(
+        kubeconfig: PathBuf,
+        settings: Settings,
+        leadership: Leadership,
         guard: impl FnOnce(&Engine) -> Arc<dyn Guard>,
     ) -> Self {
         let (engine, gate) = engine(kubeconfig).await;
@@ -68,7 +82,7 @@ impl Bridge {
                 ..settings
             },
             revision_history_limit: 2,
-            leadership: Leadership::unopposed(),
+            leadership,
             detached: Detached::default(),
             guard: guard(&engine),
         };
