@@ -65,10 +65,7 @@ impl DefinitionReconciler {
         let (definition, composite) = match self.bring_composite(definition, &rendered).await {
             Ok(brought) => brought,
             Err(error) => {
-                // A write that fails keeps nothing from being served by the CRD that is there.
-                if let Ok(crd) = self.crds.read(definition.name()).await {
-                    self.serve_as_found(definition, crd.as_ref(), By::Pass(term));
-                }
+                self.serve_despite(&error, definition, term).await;
                 return Err(error);
             }
         };
@@ -114,6 +111,21 @@ impl DefinitionReconciler {
         let pause = pauses.chain(again).min();
         let pause = pause.map(|wait| Next::at(self.clock.now() + wait, Priority::Dependency));
         Ok(pause.unwrap_or_else(Next::idle))
+    }
+
+    /// A write that fails keeps nothing from being served by the CRD that is there, unless it failed as this is not the definition, or not its CRD, that is
+    /// stored by now: then the next pass, which follows at once, knows more.
+    async fn serve_despite(&self, error: &ApiError, definition: &Object, term: u64) {
+        let is_behind = matches!(
+            error,
+            ApiError::Conflict(_) | ApiError::AlreadyExists(_) | ApiError::NotFound(_) | ApiError::NotSent
+        );
+        if is_behind {
+            return;
+        }
+        if let Ok(crd) = self.crds.read(definition.name()).await {
+            self.serve_as_found(definition, crd.as_ref(), By::Pass(term));
+        }
     }
 
     async fn bring_composite(

@@ -8,18 +8,20 @@ use super::{
     stage::{Bridge, Stage, crd_path, definition, definition_path, order, orders},
 };
 
+/// Groups in which the bridge may do anything.
+const ALLOWED: [&str; 4] = [
+    "protection.crossplane.io",
+    "shop.example.org",
+    "apiregistration.k8s.io",
+    "events.k8s.io",
+];
+
 /// Gives the bridge all that compositions need, of their own API these resources, and these verbs on `ConfigMap`s.
 async fn may(stage: &Stage, own: &[&str], on_maps: &[&str]) {
     let all = ["*"];
-    let groups = [
-        "apiextensions.k8s.io",
-        "protection.crossplane.io",
-        "shop.example.org",
-        "apiregistration.k8s.io",
-        "events.k8s.io",
-    ];
     let rules = json!([
-        {"apiGroups": groups, "resources": all, "verbs": all},
+        {"apiGroups": ALLOWED, "resources": all, "verbs": all},
+        {"apiGroups": ["apiextensions.k8s.io"], "resources": all, "verbs": all},
         {"apiGroups": ["apiextensions.crossplane.io"], "resources": own, "verbs": all},
         {"apiGroups": [""], "resources": ["events", "secrets", "serviceaccounts"], "verbs": all},
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": on_maps},
@@ -35,16 +37,9 @@ async fn may(stage: &Stage, own: &[&str], on_maps: &[&str]) {
 async fn may_write_crds(stage: &Stage, is_allowed: bool) {
     let all = ["*"];
     let but = ["get", "list", "watch"];
-    let groups = [
-        "apiextensions.crossplane.io",
-        "protection.crossplane.io",
-        "shop.example.org",
-        "apiregistration.k8s.io",
-        "events.k8s.io",
-        "",
-    ];
     let rules = json!([
-        {"apiGroups": groups, "resources": all, "verbs": all},
+        {"apiGroups": ALLOWED, "resources": all, "verbs": all},
+        {"apiGroups": ["apiextensions.crossplane.io", ""], "resources": all, "verbs": all},
         {"apiGroups": ["apiextensions.k8s.io"], "resources": all, "verbs": if is_allowed { &all[..] } else { &but[..] }},
     ]);
     let known = Known {
