@@ -32,6 +32,20 @@ pub struct Rest {
 }
 
 impl Rest {
+    /// Until then, if that is sooner: something is to be tried again.
+    pub(super) fn or_retry_at(self, at: Timestamp) -> Self {
+        match self.wake {
+            Some(wake) if wake <= at => self,
+            _ => Self {
+                wake: Some(at),
+                purpose: match self.purpose {
+                    Purpose::Operation => Purpose::Operation,
+                    Purpose::Drift | Purpose::Unsettled | Purpose::Retry => Purpose::Retry,
+                },
+            },
+        }
+    }
+
     /// Until something changes.
     pub const NEVER: Self = Self {
         wake: None,
@@ -44,8 +58,10 @@ impl Rest {
 pub enum Purpose {
     /// An operation is to be polled, or a call to be settled.
     Operation,
-    /// Drift is to be looked for.
+    /// Drift is to be looked for. Nobody waits for it: it may come a little later, with others.
     Drift,
+    /// It is not ready, or not seen as it is yet, and is observed again.
+    Unsettled,
     /// Something failed.
     Retry,
 }

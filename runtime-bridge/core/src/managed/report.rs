@@ -139,7 +139,7 @@ impl Report {
         let allows = report.deletion.as_ref().map(Attempt::pending);
         if let Some((message, retry)) = memory.connection.problem().filter(|_| publishable) {
             report.synced = Some(ConditionValue::no(ConditionReason::ReconcileError, message));
-            rest.wake = Some(rest.wake.map_or(retry, |wake| wake.min(retry)));
+            rest = rest.or_retry_at(retry);
         }
         // Whatever the deletion waits for, they who wrote it wait for an answer.
         if let (Some(synced), Some(answer)) = (&mut report.synced, rules::wrong_orphan(snapshot)) {
@@ -164,8 +164,7 @@ impl Report {
         // What an event goes with, or a call, is written at once.
         let may_wait = events.is_empty() && allows.is_none() && differs_in_texts_alone(old, &new);
         if may_wait && let Some(at) = memory.status_pace.not_before(snapshot.now) {
-            rest.wake = Some(rest.wake.map_or(at, |wake| wake.min(at)));
-            return Decision::Rest(rest);
+            return Decision::Rest(rest.or_retry_at(at));
         }
         Decision::Act(Action::WriteStatus(Box::new(StatusWrite {
             status: new,

@@ -9,7 +9,7 @@ use jiff::{RoundMode, SignedDuration, Timestamp, TimestampRound, Unit};
 use crate::reconcile::Next;
 
 /// Drift polls come together at the ends of such slots: for one alone everything is woken, and nothing of it is in a cache.
-const SLOT: SignedDuration = SignedDuration::from_millis(500);
+const SLOT: SignedDuration = SignedDuration::from_millis(250);
 
 pub(super) fn next_after(rest: &Rest) -> Next {
     let Some(wake) = rest.wake else {
@@ -18,11 +18,11 @@ pub(super) fn next_after(rest: &Rest) -> Next {
     match rest.purpose {
         Purpose::Operation => Next::at(wake, Priority::OperationPoll),
         Purpose::Drift => Next::at(end_of_slot(wake), Priority::DriftPoll),
-        Purpose::Retry => Next::at(wake, Priority::DriftPoll),
+        Purpose::Unsettled | Purpose::Retry => Next::at(wake, Priority::DriftPoll),
     }
 }
 
-/// The first turn of an object that was there before: a poll like any other where it is at rest.
+/// The first turn of an object that was there before: a poll like any other, unless it changed or is under way.
 pub(super) fn initial(wake: Wake) -> Wake {
     match wake.priority {
         Priority::InitialList => Wake {
@@ -59,9 +59,9 @@ mod tests {
     #[test]
     fn a_drift_poll_waits_for_the_end_of_its_slot() {
         for (wake, slot) in [
-            ("2026-11-28T05:00:00.000000001Z", "2026-11-28T05:00:00.5Z"),
-            ("2026-11-28T05:00:00.499Z", "2026-11-28T05:00:00.5Z"),
-            ("2026-11-28T05:00:00.5Z", "2026-11-28T05:00:00.5Z"),
+            ("2026-11-28T05:00:00.000000001Z", "2026-11-28T05:00:00.25Z"),
+            ("2026-11-28T05:00:00.249Z", "2026-11-28T05:00:00.25Z"),
+            ("2026-11-28T05:00:00.25Z", "2026-11-28T05:00:00.25Z"),
             ("2026-11-28T05:00:59.9Z", "2026-11-28T05:01:00Z"),
         ] {
             let first = Wake {
@@ -77,8 +77,10 @@ mod tests {
     #[test]
     fn nothing_else_waits_for_others() {
         let wake = "2026-11-28T05:00:00.1Z";
-        let retry = next_after(&rest(wake, Purpose::Retry));
-        assert_eq!(retry, Next::at(at(wake), Priority::DriftPoll));
+        for purpose in [Purpose::Unsettled, Purpose::Retry] {
+            let next = next_after(&rest(wake, purpose));
+            assert_eq!(next, Next::at(at(wake), Priority::DriftPoll));
+        }
         let at_once = Wake {
             at: at(wake),
             priority: Priority::UserChange,

@@ -212,8 +212,8 @@ async fn after_a_restart_objects_at_rest_wait_for_their_poll() {
     let turns = (0..20).map(|_| reconciler.initial_schedule(&one, now));
     let (at, priorities): (BTreeSet<_>, Vec<_>) = turns.map(|turn| (turn.at, turn.priority)).unzip();
     assert!(at.len() > 1, "not all at one moment: {at:?}");
-    // And half a second, as polls come together.
-    assert!(at.iter().all(|at| *at <= now + POLL + Duration::from_millis(500)));
+    // And a slot, as polls come together.
+    assert!(at.iter().all(|at| *at <= now + POLL + Duration::from_millis(250)));
     assert_eq!(priorities, [Priority::InitialList; 20]);
 }
 

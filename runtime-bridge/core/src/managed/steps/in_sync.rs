@@ -64,5 +64,10 @@ fn in_sync(ctx: &ReconcileContext, observation: &Observation, observe_after: Opt
         synced: Report::of_retry_state(retry_state).synced,
         ..in_sync_report(ctx, observation)
     };
-    ctx.wait(report, soon.or(next_observation), Purpose::Drift)
+    let purpose = if observation.ready && soon.is_none() {
+        Purpose::Drift
+    } else {
+        Purpose::Unsettled
+    };
+    ctx.wait(report, soon.or(next_observation), purpose)
 }
