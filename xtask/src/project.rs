@@ -43,6 +43,19 @@ impl Project {
         self.target.join("debug").join(name)
     }
 
+    /// The commit that the tree is of, abbreviated. Fails where anything but this file differs from it.
+    pub(crate) async fn clean_commit(&self, but: &str) -> Result<String, Failure> {
+        let git = |args: &[&str]| output(Spawn::new("git").args(args).current_dir(&self.root));
+        let changed = git(&["status", "--porcelain", "--", ".", &format!(":!{but}")]).await?;
+        if !changed.trim().is_empty() {
+            return Err(Failure::new(format!(
+                "the numbers of {but} stand with the commit that they are of: commit or stash first what is changed:\n{changed}"
+            )));
+        }
+        let head = git(&["rev-parse", "--short=8", "HEAD"]).await?;
+        Ok(head.trim().to_owned())
+    }
+
     /// A number that the commit chooses: what is too much for every commit rotates with it.
     pub(crate) async fn head(&self) -> Result<u64, Failure> {
         let head = Spawn::new("git")

@@ -94,6 +94,8 @@ const ROWS: [Row; 12] = [
     row(Proof::Matrix, "duplicates", "duplicates"),
 ];
 
+const PAGE: &str = "docs/reliability.md";
+
 /// What the tests of the reference model report, a line of JSON each.
 const MODEL: &str = "model.jsonl";
 
@@ -102,11 +104,17 @@ pub(crate) async fn run_all(only: &[Proof]) -> Result<(), Failure> {
     let (report, project) = (Report::new(), Project::find().await?);
     let results = project.results()?;
     let proofs = if only.is_empty() { &Proof::ALL[..] } else { only };
-    let commit = format!("{:08x}", project.head().await?);
+    let commit = project.clean_commit(PAGE).await?;
     let built = report.step("build everything", build_all(&project.root)).await?;
-    let page = project.root.join("docs/reliability.md");
+    let page = project.root.join(PAGE);
     for proof in proofs {
         proof.run(&project, &report, &built).await?;
+        // Some of them build anew.
+        if project.clean_commit(PAGE).await? != commit {
+            return Err(Failure::new(format!(
+                "another commit than {commit} was checked out meanwhile: the numbers may be of either, and are not written"
+            )));
+        }
         // After each: what comes next may take an hour.
         let text = renewed(&read(&page)?, *proof, &results, &commit)?;
         fs::write(&page, text)
@@ -196,7 +204,10 @@ fn numbers(page: &str, proof: Proof, results: &Path, commit: &str) -> Result<Str
         if row.of == proof {
             let number = grouped(row.number(results)?);
             let _ = writeln!(table, "{begin} {number} | {commit} |");
-        } else if let Some(line) = page.lines().find(|line| line.starts_with(&begin)) {
+        } else {
+            let line = page.lines().find(|line| line.starts_with(&begin));
+            let line =
+                line.ok_or_else(|| Failure::new(format!("the row {:?} is gone from the page", row.what)))?;
             let _ = writeln!(table, "{line}");
         }
     }
@@ -317,19 +328,28 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("crossbridge-page-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("rules.json"), r#"{"out": 160, "missed": 159}"#).unwrap();
-        let page = "<!-- numbers: by it -->\n| what | number | at commit |\n|---|---|---|\n\
-                    | rules of the machine switched off, one at a time | 81 | old |\n\
-                    | of them detected by a test | 81 | old |\n\
-                    | duplicates | 0 | older |\n<!-- end of numbers -->\n";
-        let new = renewed(page, Proof::Rules, &folder, "new");
-        let missing = renewed(page, Proof::Matrix, &folder, "new");
+        let mut page = "<!-- numbers: by it -->\n| what | number | at commit |\n|---|---|---|\n".to_owned();
+        for row in &ROWS {
+            let _ = writeln!(page, "| {} | 81 | old |", row.what);
+        }
+        page.push_str("<!-- end of numbers -->\n");
+        let renew =
+            |page: &str, proof| renewed(page, proof, &folder, "new").map_err(|error| error.to_string());
+        let (new, no_result) = (renew(&page, Proof::Rules), renew(&page, Proof::Matrix));
+        let reworded = renew(&page.replace("duplicates", "doubles"), Proof::Rules);
         fs::remove_dir_all(&folder).unwrap();
-        let expected = "<!-- numbers: by it -->\n| what | number | at commit |\n|---|---|---|\n\
-                        | rules of the machine switched off, one at a time | 160 | new |\n\
-                        | of them detected by a test | 159 | new |\n\
-                        | duplicates | 0 | older |\n<!-- end of numbers -->\n";
+        let expected = page
+            .replace("one at a time | 81 | old |", "one at a time | 160 | new |")
+            .replace(
+                "detected by a test | 81 | old |",
+                "detected by a test | 159 | new |",
+            );
         assert_eq!(new.unwrap(), expected);
-        assert!(missing.is_err());
+        assert!(no_result.unwrap_err().contains("crash-matrix.json"));
+        assert_eq!(
+            reworded.unwrap_err(),
+            "the row \"duplicates\" is gone from the page"
+        );
     }
 
     #[test]
