@@ -11,8 +11,8 @@ use crate::run::{explained, run};
 
 /// What a commit spends on seeds, on those with compositions, and on the explorer of compositions.
 const SECONDS: [(u64, &[&str]); 4] = [
-    (50, &[]),
-    (40, &["--compositions"]),
+    (60, &[]),
+    (50, &["--compositions"]),
     (30, &["--explore"]),
     (15, &["--explore", PAIRS_FLAG]),
 ];
