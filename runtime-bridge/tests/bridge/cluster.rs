@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use bridge_control_plane::{ControlPlane, Options};
+use bridge_control_plane::Options;
+use bridge_control_planes::{ControlPlanes, TestPlane};
 use kube::{
     Api, Client, Config,
     api::{DynamicObject, ListParams, Patch, PatchParams, PostParams},
@@ -16,17 +17,21 @@ use tokio::time::{sleep, timeout};
 const LIMIT: Duration = Duration::from_mins(1);
 
 pub struct Cluster {
-    pub plane: ControlPlane,
+    pub plane: TestPlane,
     pub client: Client,
 }
 
 impl Cluster {
     pub async fn start() -> Self {
-        Self::start_with(Options::default()).await
+        static PLANES: ControlPlanes = ControlPlanes::new(&[]);
+        Self::on(PLANES.take().await.unwrap()).await
     }
 
     pub async fn start_with(options: Options) -> Self {
-        let plane = ControlPlane::start(options).await.unwrap();
+        Self::on(TestPlane::start(options).await.unwrap()).await
+    }
+
+    async fn on(plane: TestPlane) -> Self {
         let config = Kubeconfig::read_from(plane.kubeconfig()).unwrap();
         let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
             .await

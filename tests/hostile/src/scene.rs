@@ -6,10 +6,8 @@ use std::{
     time::Duration,
 };
 
-use bridge_control_plane::{
-    ControlPlane, Options,
-    process::{Process, ScratchDir, Spawn},
-};
+use bridge_control_plane::process::{Process, ScratchDir, Spawn};
+use bridge_control_planes::{ControlPlanes, TestPlane};
 use bridge_e2e::{Cluster, binary, condition, eventually, is_ready, is_synced};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kube::{
@@ -37,6 +35,8 @@ pub const CANARY: &str = "canary-4f1c-that-nobody-tells";
 /// Two scenes at once are as many as two cores bear.
 static ROOM: Semaphore = Semaphore::const_new(2);
 
+static PLANES: ControlPlanes = ControlPlanes::new(&[]);
+
 /// All of them. Ended when dropped.
 pub struct Scene {
     /// A client of the real API server, in the good namespace.
@@ -47,7 +47,7 @@ pub struct Scene {
     pub(crate) log: PathBuf,
     pub(crate) definitions: Vec<(String, String)>,
     admin: String,
-    _control_plane: ControlPlane,
+    _control_plane: TestPlane,
     _hostile: Vec<HostilePlugin>,
     _serving: oneshot::Sender<()>,
     _scratch: ScratchDir,
@@ -80,7 +80,7 @@ impl Scene {
         H: FnOnce(&Path) -> HostilePlugin,
     {
         let room = ROOM.acquire().await.expect("never closed");
-        let plane = ControlPlane::start(Options::default()).await;
+        let plane = PLANES.take().await;
         let control_plane = plane.unwrap_or_else(|error| panic!("{error}"));
         let cluster = Cluster::connect(&control_plane.kubeconfig()).await;
         let scratch = ScratchDir::new("crossbridge-hostile-").expect("a folder");

@@ -186,6 +186,11 @@ impl ControlPlane {
         self.directory.path()
     }
 
+    /// Where etcd listens, for what the API server does not show.
+    pub fn etcd_socket(&self) -> PathBuf {
+        self.directory.path().join(programs::ETCD_SOCKET)
+    }
+
     /// The API server's process, for what only the system knows about it; `None` while it is stopped.
     pub fn api_server(&self) -> Option<&Process> {
         self.api_server.as_ref().map(Component::process)

@@ -12,7 +12,7 @@ pub(super) const TOKEN_PUBLIC_KEY: &str = "service-account.pub";
 pub(super) const ADMIN: &str = "admin.kubeconfig";
 
 /// Sockets in a folder that is ours alone, in place of ports: they need no certificates and are never taken.
-const ETCD_SOCKET: &str = "unix://etcd.sock";
+pub(super) const ETCD_SOCKET: &str = "etcd.sock";
 const ETCD_PEER_SOCKET: &str = "unix://etcd-peer.sock";
 /// What etcd must announce to members that there are not.
 const ETCD_ANNOUNCED: &str = "http://localhost:1";
@@ -28,7 +28,7 @@ const CONTROLLERS: [&str; 4] = [
 pub(super) fn etcd(assets: &Assets) -> Spawn {
     Spawn::new(assets.etcd())
         .args(["--name=crossbridge", "--data-dir=etcd", "--unsafe-no-fsync"])
-        .arg(format!("--listen-client-urls={ETCD_SOCKET}"))
+        .arg(format!("--listen-client-urls=unix://{ETCD_SOCKET}"))
         .arg(format!("--listen-peer-urls={ETCD_PEER_SOCKET}"))
         .arg(format!("--advertise-client-urls={ETCD_ANNOUNCED}"))
         .arg(format!("--initial-advertise-peer-urls={ETCD_ANNOUNCED}"))
@@ -37,7 +37,7 @@ pub(super) fn etcd(assets: &Assets) -> Spawn {
 
 pub(super) fn kube_apiserver(assets: &Assets, port: u16) -> Spawn {
     Spawn::new(assets.kube_apiserver())
-        .arg(format!("--etcd-servers={ETCD_SOCKET}"))
+        .arg(format!("--etcd-servers=unix://{ETCD_SOCKET}"))
         .args(["--bind-address=127.0.0.1", "--advertise-address=127.0.0.1"])
         .arg(format!("--secure-port={port}"))
         .arg(format!("--tls-cert-file={SERVER_CERTIFICATE}"))

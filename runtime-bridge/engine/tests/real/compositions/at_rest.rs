@@ -32,9 +32,8 @@ pub fn of_kind(kind: &str) -> Requirements {
 
 #[tokio::test]
 async fn runs_that_are_repeated_for_a_ttl_write_nothing() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", orders(&namespace));
@@ -95,9 +94,8 @@ async fn watched(bridge: &Bridge, kind: GroupKind) {
 /// What is not watched is looked at again after some seconds: without these nobody would miss the watch.
 #[tokio::test]
 async fn all_kinds_that_anything_depends_on_are_watched() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;

@@ -28,9 +28,8 @@ async fn is_composed(stage: &Stage, namespace: &str) {
 
 #[tokio::test]
 async fn a_definition_without_one_referenceable_version_says_so_until_it_has_one() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     let schema = json!({"openAPIV3Schema": {"type": "object"}});
     let version = |name: &str, referenceable: bool| json!({"name": name, "served": true, "referenceable": referenceable, "schema": schema});
     let mut wrong = definition();
@@ -59,9 +58,8 @@ async fn a_definition_without_one_referenceable_version_says_so_until_it_has_one
 
 #[tokio::test]
 async fn a_definition_whose_schema_is_not_structural_says_so_until_it_is() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     let mut wrong = definition();
     let spec = &mut wrong["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
     spec["properties"]["values"] = json!({});
@@ -83,8 +81,7 @@ async fn a_definition_whose_schema_is_not_structural_says_so_until_it_is() {
 
 #[tokio::test]
 async fn a_crd_of_another_owner_is_left_alone_and_named() {
-    let stage = Stage::new().await;
-    stage.install().await;
+    let stage = Stage::installed().await;
     let owner = stage
         .admin
         .create("/api/v1/namespaces", &json!({"metadata": {"name": "owner"}}))
@@ -136,8 +133,7 @@ async fn a_crd_of_another_owner_is_left_alone_and_named() {
 /// It has another plural, and another owner, too.
 #[tokio::test]
 async fn a_kind_that_another_crd_has_is_served_once_that_is_gone() {
-    let stage = Stage::new().await;
-    stage.install().await;
+    let stage = Stage::installed().await;
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let theirs = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -171,9 +167,8 @@ async fn a_kind_that_another_crd_has_is_served_once_that_is_gone() {
 
 #[tokio::test]
 async fn a_composition_of_another_type_is_named_and_composes_nothing() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let mut other = composition("1");
     other["metadata"]["name"] = "parcels".into();
@@ -199,9 +194,8 @@ async fn a_composition_of_another_type_is_named_and_composes_nothing() {
 
 #[tokio::test]
 async fn a_missing_credential_is_named_until_it_comes() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     let namespace = stage.admin.namespace("one").await;
     stage.create(DEFINITIONS, &definition()).await;
     let mut wanting = composition("1");
@@ -231,9 +225,8 @@ async fn a_missing_credential_is_named_until_it_comes() {
 /// The API server cannot show orders in another version than they are stored in. The webhook never answers.
 #[tokio::test]
 async fn a_conversion_webhook_that_is_down_holds_up_its_own_type_alone() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     let mut converted = definition();
     let version = |name: &str, referenceable: bool| {
         let mut version = definition()["spec"]["versions"][0].clone();

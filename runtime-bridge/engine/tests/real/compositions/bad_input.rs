@@ -269,9 +269,8 @@ async fn deny(stage: &Stage) {
 
 #[tokio::test]
 async fn a_wrong_answer_is_named_and_troubles_nobody_else() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = |name: &str| format!("{}/{name}", orders(&namespace));
@@ -327,9 +326,8 @@ async fn a_wrong_answer_is_named_and_troubles_nobody_else() {
 
 #[tokio::test]
 async fn a_function_that_hangs_holds_up_no_other_order_and_no_deletion() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = |name: &str| format!("{}/{name}", orders(&namespace));
@@ -355,9 +353,8 @@ async fn a_function_that_hangs_holds_up_no_other_order_and_no_deletion() {
 
 #[tokio::test]
 async fn an_object_elsewhere_is_composed_at_home_and_reported() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     stage

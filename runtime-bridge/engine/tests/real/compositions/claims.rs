@@ -47,9 +47,8 @@ pub fn counted<const N: usize>(writes: [(&str, u64); N]) -> BTreeMap<String, u64
 
 #[tokio::test]
 async fn a_claim_is_composed_changed_deleted_and_created_again() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;
     bridge.rests().await;
@@ -126,9 +125,8 @@ async fn a_claim_is_composed_changed_deleted_and_created_again() {
 
 #[tokio::test]
 async fn a_bridge_that_is_restarted_writes_nothing_for_its_claims() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", claims(&namespace));
@@ -159,9 +157,8 @@ async fn a_bridge_that_is_restarted_writes_nothing_for_its_claims() {
 
 #[tokio::test]
 async fn a_deletion_shows_on_a_claim_until_all_is_gone() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", claims(&namespace));
@@ -202,9 +199,8 @@ async fn a_deletion_shows_on_a_claim_until_all_is_gone() {
 
 #[tokio::test]
 async fn a_definition_is_deleted_with_its_claims() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     for namespace in ["one", "two"] {
         let namespace = stage.admin.namespace(namespace).await;
@@ -229,9 +225,8 @@ async fn a_definition_is_deleted_with_its_claims() {
 
 #[tokio::test]
 async fn a_definition_deleted_while_no_bridge_ran_takes_its_claims() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;
     stage
@@ -267,9 +262,8 @@ async fn offers_no_claims(stage: &Stage) {
 
 #[tokio::test]
 async fn claims_that_are_offered_no_more_stay_until_their_users_delete_them() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", claims(&namespace));
@@ -302,9 +296,8 @@ async fn claims_that_are_offered_no_more_stay_until_their_users_delete_them() {
 
 #[tokio::test]
 async fn a_definition_takes_claims_along_that_it_offers_no_more() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;
     stage
@@ -327,9 +320,8 @@ async fn a_definition_takes_claims_along_that_it_offers_no_more() {
 
 #[tokio::test]
 async fn a_composite_resource_of_another_claim_is_left_alone() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;
     stage
@@ -359,9 +351,8 @@ async fn a_composite_resource_of_another_claim_is_left_alone() {
 
 #[tokio::test]
 async fn a_result_for_the_claim_becomes_an_event_of_both() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;
     stage

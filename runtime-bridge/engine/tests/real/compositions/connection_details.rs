@@ -22,9 +22,8 @@ fn is_published(object: &Value) -> bool {
 
 /// Connection Secrets that nobody named go to this namespace.
 async fn stage(namespace: &str) -> (Stage, Bridge, String) {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace(namespace).await;
     let place = json!({"spec": {"writeConnectionSecretsToNamespace": namespace}});

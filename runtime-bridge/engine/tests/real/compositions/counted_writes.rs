@@ -10,9 +10,8 @@ use super::{
 };
 
 async fn begin() -> (Stage, Bridge, String) {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;

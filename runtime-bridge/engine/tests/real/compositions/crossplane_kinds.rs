@@ -249,8 +249,7 @@ fn addressed(kind: &str, version: &str) -> (String, Value) {
 }
 
 async fn installed() -> Stage {
-    let stage = Stage::new().await;
-    stage.install().await;
+    let stage = Stage::installed().await;
     for text in CROSSPLANE {
         let crd: Value = serde_yaml_ng::from_str(text).unwrap();
         let path = format!(

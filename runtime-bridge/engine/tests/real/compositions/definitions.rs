@@ -32,9 +32,8 @@ async fn is_corrected(stage: &Stage, namespace: &str) {
 }
 
 async fn is_served_as_before_by_the_next_process(versions: Value, reason: &str) {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = composed_order(&stage, "one").await;
     let edit = json!({"spec": {"versions": versions}});
@@ -96,9 +95,8 @@ async fn orders_outlive_an_edit_that_is_invalid() {
 
 #[tokio::test]
 async fn what_does_not_go_is_named_and_can_be_left_behind() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = composed_order(&stage, "one").await;
     let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
@@ -159,9 +157,8 @@ async fn what_does_not_go_is_named_and_can_be_left_behind() {
 /// Nor are the functions that composed it: what is to go is in its references.
 #[tokio::test]
 async fn a_composite_resource_ends_without_composition_and_revision() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = composed_order(&stage, "one").await;
     stage
@@ -185,9 +182,8 @@ async fn a_composite_resource_ends_without_composition_and_revision() {
 
 #[tokio::test]
 async fn what_cannot_be_deleted_is_named_by_its_definition() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = composed_order(&stage, "one").await;
     composed_order(&stage, "two").await;
@@ -240,9 +236,8 @@ async fn what_cannot_be_deleted_is_named_by_its_definition() {
 
 #[tokio::test]
 async fn a_definition_is_created_again_with_another_scope() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = composed_order(&stage, "one").await;
     stage.admin.delete(&definition_path()).await.unwrap();
@@ -279,9 +274,8 @@ async fn a_definition_is_created_again_with_another_scope() {
 /// Admits the deletion of an order only if it says which uid and version of it is meant.
 #[tokio::test]
 async fn a_definition_deletes_its_objects_as_they_were_seen() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = composed_order(&stage, "one").await;
     let folder = "/apis/admissionregistration.k8s.io/v1";

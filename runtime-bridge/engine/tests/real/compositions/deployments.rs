@@ -31,9 +31,8 @@ pub fn deployment(replicas: &Value) -> Resource {
 
 #[tokio::test]
 async fn a_deployment_is_composed_changed_and_deleted() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/web", orders(&namespace));

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::stage::{Bridge, Stage, order, orders};
 
 async fn composed(bridge: &Bridge, stage: &Stage, values: &Value) -> (String, String, Value) {
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", orders(&namespace));
@@ -26,7 +25,7 @@ fn refs(order: &Value) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_reference_to_another_owners_object_is_dropped_and_the_object_left_alone() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
     let (namespace, path, before) = composed(&bridge, &stage, &json!({"first": "1"})).await;
     let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
@@ -57,7 +56,7 @@ async fn a_reference_to_another_owners_object_is_dropped_and_the_object_left_alo
 
 #[tokio::test]
 async fn what_lost_its_owner_gets_it_back_and_goes_with_it() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
     let (namespace, path, before) = composed(&bridge, &stage, &json!({"first": "1"})).await;
     let name = refs(&before)[0]["name"].as_str().unwrap().to_owned();
@@ -77,7 +76,7 @@ async fn what_lost_its_owner_gets_it_back_and_goes_with_it() {
 
 #[tokio::test]
 async fn an_object_of_a_former_kind_stays_is_named_and_goes_in_the_end() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
     let values = json!({"case": "kind", "kind": "ConfigMap"});
     let (namespace, path, before) = composed(&bridge, &stage, &values).await;
@@ -104,7 +103,7 @@ async fn an_object_of_a_former_kind_stays_is_named_and_goes_in_the_end() {
 
 #[tokio::test]
 async fn a_function_that_answers_otherwise_each_time_is_called_more_slowly() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let settings = Settings {
         circuit: CircuitSettings {
             burst: 5,
@@ -135,7 +134,7 @@ async fn a_function_that_answers_otherwise_each_time_is_called_more_slowly() {
 /// As a backup that was taken before the references were stored would restore it.
 #[tokio::test]
 async fn a_secret_without_a_reference_is_found_and_goes_with_its_order() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
     let values = json!({"case": "kind", "kind": "Secret"});
     let (namespace, path, before) = composed(&bridge, &stage, &values).await;

@@ -18,9 +18,8 @@ async fn composites(stage: &Stage) -> usize {
 
 #[tokio::test]
 async fn a_claim_keeps_its_composite_resource_whatever_it_is_made_to_name() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", claims(&namespace));
@@ -85,9 +84,8 @@ pub async fn keep(stage: &Stage, composite: &str) -> String {
 
 #[tokio::test]
 async fn a_claim_waits_for_the_end_of_what_uses_its_composite_resource() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", claims(&namespace));
@@ -120,9 +118,8 @@ async fn a_claim_waits_for_the_end_of_what_uses_its_composite_resource() {
 
 #[tokio::test]
 async fn a_label_that_no_usage_holds_keeps_no_claim() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", claims(&namespace));

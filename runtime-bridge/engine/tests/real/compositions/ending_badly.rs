@@ -52,7 +52,7 @@ async fn may_delete(stage: &Stage, is_allowed: bool) {
 
 #[tokio::test]
 async fn rights_that_are_revoked_in_the_middle_are_named() {
-    let mut stage = Stage::new().await;
+    let mut stage = Stage::bare().await;
     let kubeconfig = credentials(&mut stage);
     may_delete(&stage, true).await;
     let bridge = Bridge::start_as(kubeconfig, Settings::default()).await;
@@ -95,9 +95,8 @@ async fn rights_that_are_revoked_in_the_middle_are_named() {
 
 #[tokio::test]
 async fn a_claim_names_that_its_composite_resource_is_paused() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", claims(&namespace));
@@ -125,9 +124,8 @@ async fn a_claim_names_that_its_composite_resource_is_paused() {
 
 #[tokio::test]
 async fn what_is_created_in_the_place_of_a_composed_object_is_left() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/shop", orders(&namespace));
@@ -172,9 +170,8 @@ fn another_owner() -> Value {
 
 #[tokio::test]
 async fn what_another_owner_took_over_is_left() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/shop", orders(&namespace));
@@ -208,9 +205,8 @@ async fn what_another_owner_took_over_is_left() {
 
 #[tokio::test]
 async fn what_gets_another_owner_or_none_while_it_is_deleted_is_waited_for_no_more() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/shop", orders(&namespace));

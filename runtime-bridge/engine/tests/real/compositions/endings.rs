@@ -60,9 +60,8 @@ async fn held_order(stage: &Stage) -> (String, String) {
 }
 
 async fn begin() -> (Stage, Bridge) {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     (stage, bridge)
 }
 

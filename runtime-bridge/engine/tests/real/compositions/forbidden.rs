@@ -52,7 +52,7 @@ async fn may_write_crds(stage: &Stage, is_allowed: bool) {
 /// By a bridge that has served nothing yet.
 #[tokio::test]
 async fn orders_are_composed_though_their_crd_may_not_be_written() {
-    let mut stage = Stage::new().await;
+    let mut stage = Stage::bare().await;
     let kubeconfig = credentials(&mut stage);
     stage.install().await;
     let bridge = Bridge::start(&stage.plane).await;
@@ -84,7 +84,7 @@ async fn orders_are_composed_though_their_crd_may_not_be_written() {
 
 #[tokio::test]
 async fn a_kind_that_may_not_be_created_is_named_until_it_may() {
-    let mut stage = Stage::new().await;
+    let mut stage = Stage::bare().await;
     let kubeconfig = credentials(&mut stage);
     may(&stage, &["*"], &["get", "list", "watch"]).await;
     let bridge = Bridge::start_as(kubeconfig, Settings::default()).await;
@@ -128,7 +128,7 @@ async fn a_kind_that_may_not_be_created_is_named_until_it_may() {
 /// What its status would say is known.
 #[tokio::test]
 async fn a_revision_composes_though_its_status_may_not_be_written() {
-    let mut stage = Stage::new().await;
+    let mut stage = Stage::bare().await;
     let own = [
         "compositeresourcedefinitions",
         "compositeresourcedefinitions/status",

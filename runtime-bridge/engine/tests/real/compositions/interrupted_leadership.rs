@@ -11,8 +11,7 @@ use crate::{
 
 #[tokio::test]
 async fn orders_are_composed_in_a_second_time_of_leading() {
-    let stage = Stage::new().await;
-    stage.install().await;
+    let stage = Stage::installed().await;
     let namespace = stage.admin.namespace("one").await;
     let kubeconfig = stage.plane.kubeconfig();
     let candidate = Candidate::start(&client_of(kubeconfig.clone()).await, &namespace, "a");

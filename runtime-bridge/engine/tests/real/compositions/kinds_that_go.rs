@@ -54,9 +54,8 @@ impl MovingKind {
 
 /// An order that composes a bucket, in the version of then, and a map.
 async fn composed() -> (Stage, Bridge, String, MovingKind) {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let kind = MovingKind(TestKind::new());
     stage.create(admin::DEFINITIONS, &kind.definition(true)).await;

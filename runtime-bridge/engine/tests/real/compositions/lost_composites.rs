@@ -9,9 +9,8 @@ use super::{
 };
 
 async fn claimed() -> (Stage, Bridge, String, String) {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;
     stage

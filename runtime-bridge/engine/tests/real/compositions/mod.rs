@@ -45,7 +45,7 @@ fn count(bridge: &Bridge, write: &str) -> u64 {
 
 #[tokio::test]
 async fn an_order_is_composed_changed_and_deleted() {
-    let stage = Stage::new().await;
+    let stage = Stage::bare().await;
     let bridge = Bridge::start(&stage.plane).await;
     // They come after the bridge, which waits for them.
     stage.install().await;
@@ -83,9 +83,8 @@ async fn an_order_is_composed_changed_and_deleted() {
 
 #[tokio::test]
 async fn a_bridge_that_is_restarted_writes_nothing() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", orders(&namespace));
@@ -109,9 +108,8 @@ async fn a_bridge_that_is_restarted_writes_nothing() {
 
 #[tokio::test]
 async fn a_changed_composition_moves_its_orders_to_a_new_revision() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", orders(&namespace));
@@ -145,9 +143,8 @@ async fn a_changed_composition_moves_its_orders_to_a_new_revision() {
 
 #[tokio::test]
 async fn a_definition_is_deleted_with_its_orders_of_all_namespaces() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     for namespace in ["one", "two"] {
         let namespace = stage.admin.namespace(namespace).await;
@@ -169,9 +166,8 @@ async fn a_definition_is_deleted_with_its_orders_of_all_namespaces() {
 
 #[tokio::test]
 async fn a_required_object_and_schema_are_shown_and_followed() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", orders(&namespace));

@@ -25,9 +25,8 @@ async fn says(stage: &Stage, path: &str, words: &str) {
 
 #[tokio::test]
 async fn names_that_are_being_deleted_are_waited_for() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", orders(&namespace));

@@ -55,9 +55,8 @@ fn counted(bridge: &Bridge, name: &str, result: &str) -> u64 {
 
 #[tokio::test]
 async fn what_changes_without_end_is_followed_more_slowly_and_never_lost() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start_with(&stage.plane, settings()).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", orders(&namespace));
@@ -108,9 +107,8 @@ async fn what_changes_without_end_is_followed_more_slowly_and_never_lost() {
 
 #[tokio::test]
 async fn a_secret_that_changes_without_end_is_followed_more_slowly() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start_with(&stage.plane, settings()).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let secrets = format!("/api/v1/namespaces/{namespace}/secrets");

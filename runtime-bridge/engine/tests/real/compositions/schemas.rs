@@ -42,9 +42,8 @@ fn read(bridge: &Bridge) -> u64 {
 
 #[tokio::test]
 async fn a_required_schema_is_read_once_for_all_and_followed() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = |name: &str| format!("{}/{name}", orders(&namespace));

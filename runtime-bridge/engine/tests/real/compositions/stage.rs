@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use bridge_control_plane::{ControlPlane, Options};
+use bridge_control_planes::{ControlPlanes, TestPlane};
 use bridge_core::{composite::Settings, crd::CROSSPLANE};
 use bridge_engine::{
     api_error::ApiError,
@@ -140,16 +141,26 @@ impl Bridge {
 
 pub struct Stage {
     pub admin: Admin,
-    pub plane: ControlPlane,
+    pub plane: TestPlane,
 }
 
 impl Stage {
-    pub async fn new() -> Self {
+    /// With Crossplane's kinds.
+    pub async fn installed() -> Self {
+        static PLANES: ControlPlanes = ControlPlanes::new(&CROSSPLANE);
+        Self::on(PLANES.take().await.unwrap()).await
+    }
+
+    /// With nothing yet, on a control plane of its own.
+    pub async fn bare() -> Self {
         Self::with(Options::default()).await
     }
 
     pub async fn with(options: Options) -> Self {
-        let plane = ControlPlane::start(options).await.unwrap();
+        Self::on(TestPlane::start(options).await.unwrap()).await
+    }
+
+    async fn on(plane: TestPlane) -> Self {
         let admin = Admin::of(&plane).await;
         Self { admin, plane }
     }

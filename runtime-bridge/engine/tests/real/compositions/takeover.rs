@@ -111,8 +111,7 @@ async fn create_as_crossplane(stage: &Stage, namespace: &str) -> String {
 
 #[tokio::test]
 async fn what_crossplane_made_goes_on_under_the_bridge_and_back() {
-    let stage = Stage::new().await;
-    stage.install().await;
+    let stage = Stage::installed().await;
     let namespace = stage.admin.namespace("takeover").await;
     // The CRD and the revision are as Crossplane makes them.
     let first = Bridge::start(&stage.plane).await;

@@ -26,7 +26,7 @@ fn usages(namespace: &str) -> String {
 
 /// Both namespaces, a `ConfigMap` of the stranger that nothing controls, and the tenant.
 async fn begin() -> (Stage, Bridge, Admin) {
-    let mut stage = Stage::new().await;
+    let mut stage = Stage::bare().await;
     let kubeconfig = stage.plane.user_kubeconfig(TENANT, None).unwrap();
     let bridge = Bridge::start_with(&stage.plane, Settings::default()).await;
     stage.install().await;

@@ -51,9 +51,8 @@ async fn says_so(stage: &Stage, path: &str, why: &str) {
 
 #[tokio::test]
 async fn an_unreadable_spec_of_a_claim_or_composite_resource_loses_nothing() {
-    let stage = Stage::new().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
     stage.define_claimed().await;
     let namespace = stage.admin.namespace("one").await;
     let wanted = claim("a", &json!({"first": "1"}));

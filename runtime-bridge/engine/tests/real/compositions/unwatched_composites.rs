@@ -36,7 +36,7 @@ async fn may_list(stage: &Stage, is_allowed: bool) {
 /// What its store does not hold is in use all the same.
 #[tokio::test]
 async fn a_claim_keeps_a_composite_resource_in_use_that_is_not_watched() {
-    let mut stage = Stage::new().await;
+    let mut stage = Stage::bare().await;
     let kubeconfig = credentials(&mut stage);
     may_list(&stage, true).await;
     let bridge = Bridge::start_as(kubeconfig.clone(), Settings::default()).await;

@@ -14,8 +14,7 @@ use super::{
 
 /// A stage with a namespace, without a definition.
 async fn begin() -> (Stage, Bridge, String) {
-    let stage = Stage::new().await;
-    stage.install().await;
+    let stage = Stage::installed().await;
     let bridge = Bridge::start(&stage.plane).await;
     let namespace = stage.admin.namespace("one").await;
     (stage, bridge, namespace)

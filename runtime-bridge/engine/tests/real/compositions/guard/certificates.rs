@@ -65,7 +65,7 @@ async fn mix(stage: &GuardStage) {
 
 #[tokio::test]
 async fn a_usage_says_that_the_certificate_of_the_webhook_is_not_trusted() {
-    let stage = Stage::new().await;
+    let stage = Stage::bare().await;
     stage.install().await;
     let Stage { admin, plane } = stage;
     let guarded = GuardStage { admin, plane };

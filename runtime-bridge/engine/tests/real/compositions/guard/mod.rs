@@ -8,7 +8,8 @@ mod webhook;
 
 use std::{process::Output, sync::Arc};
 
-use bridge_control_plane::{ControlPlane, Options};
+use bridge_control_plane::Options;
+use bridge_control_planes::TestPlane;
 use bridge_core::lease::Timing;
 use bridge_engine::{
     api_error::ApiError,
@@ -20,6 +21,7 @@ use bridge_engine::{
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::stage::Stage;
 use crate::{
     admin::Admin,
     harness::{engine, within},
@@ -31,7 +33,7 @@ const MAPS: &str = "/api/v1/namespaces/shop/configmaps";
 
 struct GuardStage {
     admin: Admin,
-    plane: ControlPlane,
+    plane: TestPlane,
 }
 
 /// Waits until a guard is in force.
@@ -52,8 +54,7 @@ struct Replica {
 
 impl GuardStage {
     async fn new(options: Options) -> Self {
-        let plane = ControlPlane::start(options).await.unwrap();
-        let admin = Admin::of(&plane).await;
+        let Stage { admin, plane } = Stage::with(options).await;
         admin.namespace(SYSTEM).await;
         admin.namespace("shop").await;
         Self { admin, plane }

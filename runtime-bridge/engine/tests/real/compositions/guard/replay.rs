@@ -16,7 +16,7 @@ use crate::{
 
 #[tokio::test]
 async fn what_the_webhook_refused_is_deleted_when_nothing_uses_it() {
-    let stage = Stage::new().await;
+    let stage = Stage::bare().await;
     stage.install().await;
     let Stage { admin, plane } = stage;
     let stage = GuardStage { admin, plane };

@@ -17,7 +17,7 @@ fn finalizers(finalizers: &Value) -> Value {
 /// Its finalizer is taken off while it waits for what uses the resource, as people do with what does not go.
 #[tokio::test]
 async fn the_refusal_of_a_stale_label_has_the_command_that_takes_it_off() {
-    let stage = Stage::new().await;
+    let stage = Stage::bare().await;
     stage.install().await;
     for namespace in [SYSTEM, "shop"] {
         stage.admin.namespace(namespace).await;
