@@ -5,15 +5,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use kube::api::DynamicObject;
+use kube::api::{DeleteParams, DynamicObject, ListParams};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
     admin::Bridge,
-    cluster::Cluster,
-    compositions::{Function, composed, composition, create, define, order, orders, ready},
+    cluster::{Cluster, is_true, until, until_gone},
+    compositions::{Function, api, composed, composition, create, define, order, orders, ready},
     program::{BRIDGE, Ran, run},
 };
 
@@ -221,7 +221,7 @@ async fn a_paused_composite_resource_is_shown_as_it_is() {
 }
 
 /// Without what the API server and the live path alone add.
-fn comparable(object: &DynamicObject) -> Value {
+fn comparable(object: &DynamicObject, kind: &str) -> Value {
     let mut object = serde_json::to_value(object).unwrap();
     let metadata = object["metadata"].as_object_mut().unwrap();
     for field in ["creationTimestamp", "managedFields", "resourceVersion", "uid"] {
@@ -230,7 +230,7 @@ fn comparable(object: &DynamicObject) -> Value {
     let annotations = metadata["annotations"].as_object_mut().unwrap();
     annotations.remove("crossbridge.dev/applied").expect("a digest");
     object["apiVersion"] = json!("v1");
-    object["kind"] = json!("ConfigMap");
+    object["kind"] = json!(kind);
     object
 }
 
@@ -256,8 +256,162 @@ async fn a_bridge_composes_what_is_rendered() {
         xr["spec"]["crossplane"]["resourceRefs"],
         stored["spec"]["crossplane"]["resourceRefs"]
     );
-    let mut live: Vec<Value> = composed(&cluster).await.iter().map(comparable).collect();
+    let mut live: Vec<Value> = composed(&cluster)
+        .await
+        .iter()
+        .map(|object| comparable(object, "ConfigMap"))
+        .collect();
     live.sort_by_key(|one| one["data"]["value"].to_string());
     assert_eq!(rendered, live);
+    assert_eq!(bridge.stop().await, Some(0));
+}
+
+/// Of a required object, and in a second step of what the first composed: three objects of two kinds.
+fn composition_of_two_steps() -> Value {
+    let mut composition = composition();
+    let base =
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "matchName": "base", "namespace": "default" });
+    composition["spec"]["pipeline"] = json!([
+        {
+            "step": "first",
+            "functionRef": { "name": "f" },
+            "input": {
+                "apiVersion": "fn.example.org/v1", "kind": "Program",
+                "requires": { "base": base },
+                "resources": {
+                    "settings": {
+                        "object": { "apiVersion": "v1", "kind": "ConfigMap", "data": {} },
+                        "copies": { "/data/value": { "of": "base", "path": "/data/value" } },
+                        "ready": "always",
+                    },
+                    "account": {
+                        "object": {
+                            "apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
+                            "metadata": { "name": "shopkeeper", "labels": { "tier": "a" }, "annotations": { "seen": "by-all" } },
+                        },
+                        "ready": { "exists": "account" },
+                    },
+                },
+            },
+        },
+        {
+            "step": "second",
+            "functionRef": { "name": "f" },
+            "input": {
+                "apiVersion": "fn.example.org/v1", "kind": "Program",
+                "resources": {
+                    "after": {
+                        "object": { "apiVersion": "v1", "kind": "ConfigMap", "data": { "value": "after" } },
+                        "when": { "equals": { "of": "settings", "path": "/data/value", "value": "from base" } },
+                        "ready": "always",
+                    },
+                    "never": { "object": { "apiVersion": "v1", "kind": "ConfigMap" }, "when": "never" },
+                },
+                "conditions": [{ "type": "Zonal", "status": "True", "reason": "Zoned", "message": "in zone a" }],
+            },
+        },
+    ]);
+    composition
+}
+
+/// By type, without the times.
+fn conditions_of(object: &Value) -> Vec<Value> {
+    let mut conditions = object["status"]["conditions"].as_array().unwrap().clone();
+    for condition in &mut conditions {
+        condition.as_object_mut().unwrap().remove("lastTransitionTime");
+    }
+    conditions.sort_by_key(|condition| condition["type"].to_string());
+    conditions
+}
+
+fn names(objects: &[Value]) -> Vec<String> {
+    let name = |object: &Value| format!("{}/{}", object["kind"], object["metadata"]["name"]);
+    let mut names: Vec<String> = objects.iter().map(name).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn a_bridge_composes_in_two_runs_what_is_rendered_twice() {
+    let (cluster, function) = (Cluster::start().await, Function::start());
+    let flag = function.flag();
+    let bridge = Bridge::start_without_plugins(&cluster, &["--compositions", "--function", &flag]).await;
+    define(&cluster).await;
+    let compositions = api(
+        &cluster,
+        "apiextensions.crossplane.io",
+        "v1",
+        "Composition",
+        false,
+    );
+    compositions
+        .delete("orders", &DeleteParams::default())
+        .await
+        .unwrap();
+    until_gone(compositions.clone(), "orders").await;
+    create(&compositions, composition_of_two_steps()).await;
+    let base = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "base", "namespace": "default" },
+        "data": { "value": "from base" },
+    });
+    create(&api(&cluster, "", "v1", "ConfigMap", true), base.clone()).await;
+    create(&orders(&cluster), order("a", 2)).await;
+    let stored = until(&orders(&cluster), "a", "composed in two runs", |order| {
+        let references = &order.data["spec"]["crossplane"]["resourceRefs"];
+        references.as_array().is_some_and(|all| all.len() == 3) && is_true(order, "Ready")
+    })
+    .await;
+    let stored = serde_json::to_value(stored).unwrap();
+    let mut given = order("a", 2);
+    given["metadata"]["namespace"] = json!("default");
+    given["metadata"]["uid"] = stored["metadata"]["uid"].clone();
+    let files = Files::new(&given, &composition_of_two_steps());
+    let required = files.write("required.yaml", &[&base]);
+    let required = ["--required-resources", required.to_str().unwrap()];
+
+    let mut live = Vec::new();
+    let mut observed = Vec::new();
+    for kind in ["ConfigMap", "ServiceAccount"] {
+        let of_composites = ListParams::default().labels("crossplane.io/composite");
+        let found = api(&cluster, "", "v1", kind, true)
+            .list(&of_composites)
+            .await
+            .unwrap();
+        for object in found.items {
+            let mut whole = serde_json::to_value(&object).unwrap();
+            whole["apiVersion"] = json!("v1");
+            whole["kind"] = json!(kind);
+            observed.push(whole);
+            live.push(comparable(&object, kind));
+        }
+    }
+    live.sort_by_key(|object| object["metadata"]["name"].to_string());
+
+    // The first run: the second step does not see yet what the first desires.
+    let ran = files
+        .render(&[&["--function", &flag], required.as_slice()].concat())
+        .await;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let first = names(&documents(&ran)[1..]);
+    let all = names(&live);
+    assert_eq!((first.len(), all.len()), (2, 3));
+    assert!(first.iter().all(|name| all.contains(name)), "{first:?} {all:?}");
+
+    // The second, with what is there by then, and so all after it.
+    let observed: Vec<&Value> = observed.iter().collect();
+    let observed = files.write("observed.yaml", &observed);
+    let observed = ["--observed-resources", observed.to_str().unwrap()];
+    let flags = [&["--function", &flag], required.as_slice(), observed.as_slice()].concat();
+    let ran = files.render(&flags).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let mut rendered = documents(&ran);
+    let xr = rendered.remove(0);
+    rendered.sort_by_key(|object| object["metadata"]["name"].to_string());
+    assert_eq!(rendered, live);
+    assert_eq!(
+        xr["spec"]["crossplane"]["resourceRefs"],
+        stored["spec"]["crossplane"]["resourceRefs"]
+    );
+    assert_eq!(conditions_of(&xr), conditions_of(&stored));
     assert_eq!(bridge.stop().await, Some(0));
 }
