@@ -55,6 +55,7 @@ pub fn response(response: wire::RunFunctionResponse) -> Decoded<RunResponse> {
             .transpose()?,
         requirements: self::requirements(requirements.unwrap_or_default()),
         conditions: conditions.into_iter().map(condition).collect(),
+        kept: false,
     })
 }
 

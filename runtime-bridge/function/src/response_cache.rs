@@ -35,6 +35,7 @@ impl ResponseCache {
         let response = RunFunctionResponse::decode(response).map_err(|_| Unreadable)?;
         Ok(Some(RunResponse {
             ttl: Some(remaining),
+            kept: true,
             ..decode::response(response).map_err(|_| Unreadable)?
         }))
     }

@@ -378,17 +378,22 @@ pub(super) fn next_reconcile(seen: &Result<Seen, String>, now: Timestamp, by_clo
     format!("next: {running}{purpose}{when}")
 }
 
-fn ago(now: Timestamp, then: Timestamp) -> String {
+pub(super) fn ago(now: Timestamp, then: Timestamp) -> String {
     format!("{} ago", duration(now.duration_since(then)))
 }
 
 /// Past or to come.
-fn at(now: Timestamp, then: Timestamp) -> String {
+pub(super) fn at(now: Timestamp, then: Timestamp) -> String {
     if then >= now {
         format!("in {}", duration(then.duration_since(now)))
     } else {
         ago(now, then)
     }
+}
+
+pub(super) fn millis(millis: u64) -> String {
+    let whole = i64::try_from(millis).unwrap_or(i64::MAX);
+    duration(SignedDuration::from_millis(whole))
 }
 
 /// Short, as people read it.

@@ -14,9 +14,10 @@ use bridge_engine::object::Object;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::Value;
 
 use self::{
-    composite::{Gather, table},
+    composite::{Gather, Node, last_run, table},
     config::ConfigFacts,
     facts::{Facts, next_reconcile},
     view::View,
@@ -57,6 +58,16 @@ pub enum OutputFormat {
     Text,
     /// One JSON document, for programs.
     Json,
+}
+
+/// A tree for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ComposedView {
+    #[serde(flatten)]
+    root: Node,
+    /// The last run and the calls of its steps; `None`: the bridge could not be asked, or it is a claim.
+    reported: Option<Value>,
 }
 
 /// Prints the tree of one object.
@@ -112,8 +123,10 @@ async fn facts(object: Object, reader: &Reader, address: SocketAddr) -> Facts {
 async fn composed(args: &TraceArgs, object: &Object, reader: &Reader, address: SocketAddr) -> String {
     let gather = Gather::new(reader, args.all_kinds);
     let root = gather.tree(&object.to_value()).await;
+    let seen = seen(object, address).await;
     if args.output == OutputFormat::Json {
-        return json(&root);
+        let reported = seen.ok().and_then(|seen| seen.composition);
+        return json(&ComposedView { root, reported });
     }
     let mut text = table(&root);
     text.push('\n');
@@ -124,10 +137,17 @@ async fn composed(args: &TraceArgs, object: &Object, reader: &Reader, address: S
     if let Some(composed_by) = root.composed_by() {
         line(&composed_by);
     }
-    let seen = seen(object, address).await;
+    let now = Timestamp::now();
+    let reported = seen.as_ref().ok().and_then(|seen| seen.composition.as_ref());
+    for run in reported
+        .map(|reported| last_run(reported, now))
+        .unwrap_or_default()
+    {
+        line(&run);
+    }
     line(&next_reconcile(
         &seen,
-        Timestamp::now(),
+        now,
         "it is reconciled, as a TTL, an interval or a wait ends,",
     ));
     let (mut searched, mut failed) = (Vec::new(), Vec::new());

@@ -122,10 +122,22 @@ async fn a_trace_of_an_order_shows_what_exists_and_what_does_not() {
     );
     assert!(table.contains("composition: orders, revision orders-"), "{table}");
     assert!(table.contains("next: nothing is planned"), "{table}");
+    // A call of the function, its response included.
+    let (_, run) = table.split_once("\nlast run: succeeded ").unwrap();
+    let mut run = run.lines().skip(1);
+    let step = run.next().unwrap();
+    assert!(
+        step.starts_with("└─ ") && step.ends_with(", 2 desired resources"),
+        "{table}"
+    );
     assert!(
         table.contains("searched in ConfigMap, Part.shop.example.org;"),
         "{table}"
     );
+
+    let json: Value = serde_json::from_str(&trace(&cluster, &bridge.address, &["-o", "json"]).await).unwrap();
+    assert_eq!(json["reported"]["steps"][0]["composed"], 2);
+    assert_eq!(json["reported"]["memory"]["runsUponChanges"]["of"], 100);
 
     // What nobody mends while no bridge runs.
     bridge.process.kill();

@@ -87,6 +87,7 @@ fn run(program: &Program, request: &RunRequest) -> RunResponse {
         ttl: program.ttl_seconds.map(Duration::from_secs),
         desired,
         context,
+        kept: false,
     }
 }
 

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::{
+    circuit::CircuitSettings,
     memory::CompositeMemory,
     pipeline::{Lookup, RunOutcome},
     snapshot::RunState,
@@ -36,7 +37,7 @@ fn requirements(outcome: &RunOutcome) -> Vec<String> {
 
 impl CompositeMemory {
     /// For people.
-    pub fn to_json(&self, now: Timestamp) -> Value {
+    pub fn to_json(&self, settings: &CircuitSettings, now: Timestamp) -> Value {
         let writes = self.failures.iter().map(|(name, failed)| {
             let why = failed_write(&failed.message, failed.failures, failed.retry_at);
             (name.clone(), why)
@@ -50,6 +51,10 @@ impl CompositeMemory {
             "failedRuns": self.failed_runs,
             "failedWrites": writes.collect::<Map<_, _>>(),
             "failedDeletions": deletions.collect::<Map<_, _>>(),
+            "runsUponChanges": {
+                "left": settings.burst.saturating_sub(self.circuit.spent(settings, now)),
+                "of": settings.burst,
+            },
             "circuitOpenUntil": open.map(|(_, until)| until.to_string()),
         })
     }

@@ -28,6 +28,8 @@ pub struct RunResponse {
     pub requirements: Requirements,
     /// In the function's order.
     pub conditions: Vec<Condition>,
+    /// It was kept from a former call: the function was not called.
+    pub kept: bool,
 }
 
 /// Whether a desired resource is ready, in the function's opinion.

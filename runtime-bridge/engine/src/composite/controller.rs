@@ -117,8 +117,10 @@ impl Reconcile for QueuedReconciler {
         let of = &self.0;
         let run = of.runs.state(object.uid(), of.right().term);
         let now = of.shared.clock.now();
-        let memory = of.memories.peek(object, |memory| memory.to_json(now));
-        Some(json!({"run": run.to_json(), "memory": memory}))
+        let memory = of
+            .memories
+            .peek(object, |memory| memory.to_json(&of.shared.settings.circuit, now));
+        Some(json!({"run": run.to_json(), "steps": of.runs.calls(object.uid()), "memory": memory}))
     }
 
     fn flow(&self, object: &Object) -> String {

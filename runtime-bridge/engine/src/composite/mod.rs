@@ -19,6 +19,7 @@ mod schema;
 mod schemas;
 mod secret_users;
 mod shared;
+mod step_calls;
 mod stored_outcome;
 mod views;
 

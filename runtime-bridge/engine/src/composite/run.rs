@@ -7,8 +7,9 @@ use bridge_core::{
     queue::{Priority, Wake},
 };
 use futures::FutureExt;
+use parking_lot::Mutex;
 
-use super::{find::Finder, reconciler::CompositeReconciler};
+use super::{find::Finder, reconciler::CompositeReconciler, step_calls::StepCalls};
 use crate::{object::Key, run_metrics::RunCounts};
 
 /// All calls of a run. How long one may take, from when it has its place, is the client's to say: it tells a function that hangs by that.
@@ -24,9 +25,9 @@ impl CompositeReconciler {
         let term = self.right().term;
         let began = self.shared.clock.now();
         self.runs
-            .begin(uid, term, basis, began, move |number| async move {
+            .begin(uid, term, basis, began, move |number, calls| async move {
                 let clock = Arc::clone(&of.shared.clock);
-                let outcome = AssertUnwindSafe(of.run(&key, start)).catch_unwind().await;
+                let outcome = AssertUnwindSafe(of.run(&key, start, &calls)).catch_unwind().await;
                 let mut at = clock.now();
                 let took = at.duration_since(began).unsigned_abs();
                 let mut run_counts = RunCounts::Failed;
@@ -47,7 +48,7 @@ impl CompositeReconciler {
             });
     }
 
-    async fn run(&self, key: &Key, start: RunStart) -> RunOutcome {
+    async fn run(&self, key: &Key, start: RunStart, calls: &Mutex<StepCalls>) -> RunOutcome {
         let shared = &self.shared;
         let end = shared.clock.now() + RUN;
         let finder = Finder::new(shared);
@@ -74,7 +75,9 @@ impl CompositeReconciler {
                     request,
                 } => {
                     tracing::debug!(object = %key, step, function, "calling");
+                    calls.lock().begin(&step, &function, shared.clock.now());
                     let answer = shared.functions.run(&function, &request, end).await;
+                    calls.lock().end(&answer, shared.clock.now());
                     pipeline.answered(answer);
                 }
                 Next::End(outcome) => return *outcome,

@@ -13,16 +13,23 @@ use std::{
 use bridge_core::composite::{Basis, RunOutcome, RunState};
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::stored_outcome::StoredOutcome;
+use super::{step_calls::StepCalls, stored_outcome::StoredOutcome};
 
 /// The last run of each composite resource, by uid.
 #[derive(Default)]
 pub(super) struct Runs {
-    /// With the term of leading in which it was begun: later another leader may have composed something else.
-    by_uid: Mutex<HashMap<String, (u64, Run)>>,
+    by_uid: Mutex<HashMap<String, KnownRun>>,
     next: AtomicU64,
+}
+
+struct KnownRun {
+    /// The term of leading in which it was begun: later another leader may have composed something else.
+    term: u64,
+    calls: Arc<Mutex<StepCalls>>,
+    run: Run,
 }
 
 enum Run {
@@ -44,23 +51,24 @@ enum Run {
 impl Runs {
     pub(super) fn state(&self, uid: &str, term: u64) -> RunState {
         let runs = self.by_uid.lock();
-        let (stored, basis, took, at) = match runs.get(uid).filter(|(of, _)| *of == term) {
+        let (stored, basis, took, at) = match runs
+            .get(uid)
+            .filter(|known| known.term == term)
+            .map(|known| &known.run)
+        {
             None => return RunState::None,
-            Some((_, Run::Going { basis, since, .. })) => {
+            Some(Run::Going { basis, since, .. }) => {
                 return RunState::Going {
                     basis: basis.clone(),
                     since: *since,
                 };
             }
-            Some((
-                _,
-                Run::Ended {
-                    outcome,
-                    basis,
-                    took,
-                    at,
-                },
-            )) => (Arc::clone(outcome), basis.clone(), *took, *at),
+            Some(Run::Ended {
+                outcome,
+                basis,
+                took,
+                at,
+            }) => (Arc::clone(outcome), basis.clone(), *took, *at),
         };
         // What is parsed, is parsed while others go on.
         drop(runs);
@@ -70,6 +78,12 @@ impl Runs {
             took,
             at,
         }
+    }
+
+    /// What its functions were asked, for people.
+    pub(super) fn calls(&self, uid: &str) -> Option<Value> {
+        let calls = self.by_uid.lock().get(uid).map(|known| Arc::clone(&known.calls));
+        calls.map(|calls| calls.lock().to_json())
     }
 
     /// Drops what is known of a run. A function that still works on it has no effect.
@@ -83,27 +97,33 @@ impl Runs {
         drop(ended);
     }
 
-    /// Begins a run, in place of the one that goes on. `run` gets its number, which [`Runs::ended`] takes.
+    /// Begins a run, in place of the one that goes on. `run` gets its number, which [`Runs::ended`] takes, and notes down its calls.
     pub(super) fn begin<R>(
         &self,
         uid: &str,
         term: u64,
         basis: Basis,
         since: Timestamp,
-        run: impl FnOnce(u64) -> R,
+        run: impl FnOnce(u64, Arc<Mutex<StepCalls>>) -> R,
     ) where
         R: Future<Output = ()> + Send + 'static,
     {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let calls = Arc::default();
         // Held until it is noted down: else it might end before it is known.
         let mut runs = self.by_uid.lock();
         let going = Run::Going {
             basis,
             since,
             number,
-            _task: AbortOnDropHandle::new(tokio::spawn(run(number))),
+            _task: AbortOnDropHandle::new(tokio::spawn(run(number, Arc::clone(&calls)))),
         };
-        let former = runs.insert(uid.to_owned(), (term, going));
+        let known = KnownRun {
+            term,
+            calls,
+            run: going,
+        };
+        let former = runs.insert(uid.to_owned(), known);
         drop(runs);
         drop(former);
     }
@@ -111,7 +131,7 @@ impl Runs {
     /// This run came to nothing: nothing is known of any.
     pub(super) fn failed(&self, uid: &str, of: u64) {
         let mut runs = self.by_uid.lock();
-        if matches!(runs.get(uid), Some((_, Run::Going { number, .. })) if *number == of) {
+        if matches!(runs.get(uid).map(|known| &known.run), Some(Run::Going { number, .. }) if *number == of) {
             let failed = runs.remove(uid);
             drop(runs);
             drop(failed);
@@ -130,7 +150,7 @@ impl Runs {
         let looked = outcome.looked.clone();
         let outcome = Arc::new(StoredOutcome::new(outcome));
         let mut runs = self.by_uid.lock();
-        let Some((_, run)) = runs.get_mut(uid) else {
+        let Some(KnownRun { run, .. }) = runs.get_mut(uid) else {
             return false;
         };
         let basis = match run {
