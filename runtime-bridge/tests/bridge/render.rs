@@ -314,11 +314,16 @@ fn composition_of_two_steps() -> Value {
     composition
 }
 
-/// By type, without the times.
+/// By type, without the times, and without the generation, which no file has. A message that is empty is stored as such, and is not printed.
 fn conditions_of(object: &Value) -> Vec<Value> {
     let mut conditions = object["status"]["conditions"].as_array().unwrap().clone();
     for condition in &mut conditions {
-        condition.as_object_mut().unwrap().remove("lastTransitionTime");
+        let condition = condition.as_object_mut().unwrap();
+        condition.remove("lastTransitionTime");
+        condition.remove("observedGeneration");
+        if condition.get("message").is_some_and(|message| message == "") {
+            condition.remove("message");
+        }
     }
     conditions.sort_by_key(|condition| condition["type"].to_string());
     conditions

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use bridge_control_plane::process::Spawn;
@@ -34,6 +35,9 @@ pub(crate) const LONGEST: Duration = Duration::from_mins(40);
 
 /// Those that judge how soon a process reacts, to some 10 ms: each of them has the machine for itself.
 const UNDISTURBED: [&str; 1] = ["conformance-reference-plugin faults"];
+
+/// Those whose tests wait most of the time, for what is to come or for nothing to come any more: each has twice as many at once as there are cores.
+const WAITING: [&str; 2] = ["bridge-engine real", "runtime-bridge bridge"];
 
 /// Runs all of them to their end, also when some fail: two at once, each with as many tests at once as there are cores.
 pub(crate) async fn run(report: &Report, programs: Vec<TestProgram>) -> Tally {
@@ -70,12 +74,17 @@ async fn run_two_at_once(report: &Report, mut programs: Vec<TestProgram>) -> Tal
 async fn run_one(report: &Report, program: &TestProgram) -> Tally {
     let (name, begun) = (program.name(), Instant::now());
     // libtest reports how long a test took as an unstable feature only. The tests themselves are built without it.
-    let tests = without_cargo(Spawn::new(&program.executable))
+    let mut tests = without_cargo(Spawn::new(&program.executable))
         .args(["-Zunstable-options", "--report-time"])
         .env("RUSTC_BOOTSTRAP", "1")
         .env(GO_GARBAGE.0, GO_GARBAGE.1)
         .env("CARGO_MANIFEST_DIR", &program.folder)
         .current_dir(&program.folder);
+    if WAITING.contains(&name.as_str())
+        && let Ok(cores) = thread::available_parallelism()
+    {
+        tests = tests.env("RUST_TEST_THREADS", (2 * cores.get()).to_string());
+    }
     report.say(&format!("{name}: begins"));
     let (ended, printed) = both_outputs(tests, LONGEST).await;
     println!("{name}\n{printed}");

@@ -23,10 +23,16 @@ fn request(ttl: u64) -> RunRequest {
 async fn an_equal_request_gets_the_kept_response_and_its_remaining_time() {
     let (clock, host) = (Clock::new(), Host::unix(Version::V1));
     let client = clock.client(Options::new(table(&host.endpoint), None));
-    for (passed, remaining, calls) in [(0, 90, 1), (10, 80, 1), (79, 1, 1), (1, 90, 2)] {
+    for (passed, remaining, kept, calls) in [
+        (0, 90, false, 1),
+        (10, 80, true, 1),
+        (79, 1, true, 1),
+        (1, 90, false, 2),
+    ] {
         clock.pass(passed);
         let mut expected = evaluate(&request(90));
         expected.ttl = Some(Duration::from_secs(remaining));
+        expected.kept = kept;
         assert_eq!(clock.run(&client, &request(90)).await.unwrap(), expected);
         assert_eq!(host.function.received().len(), calls);
     }
