@@ -20,7 +20,7 @@ use self::{
     composite::{Gather, Node, last_run, table},
     config::ConfigFacts,
     facts::{Facts, next_reconcile},
-    view::View,
+    view::{Next, View},
 };
 use crate::{
     admin::{self, NO_NAMESPACE, Seen},
@@ -63,11 +63,12 @@ pub enum OutputFormat {
 /// A tree for programs.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ComposedView {
+struct ComposedView<'a> {
     #[serde(flatten)]
     root: Node,
-    /// The last run and the calls of its steps; `None`: the bridge could not be asked, or it is a claim.
-    reported: Option<Value>,
+    /// The last run and the calls of its steps; `None`: the bridge knows of none, or could not be asked, and `next` says why.
+    composition: Option<Value>,
+    next: Next<'a>,
 }
 
 /// Prints the tree of one object.
@@ -125,8 +126,13 @@ async fn composed(args: &TraceArgs, object: &Object, reader: &Reader, address: S
     let root = gather.tree(&object.to_value()).await;
     let seen = seen(object, address).await;
     if args.output == OutputFormat::Json {
-        let reported = seen.ok().and_then(|seen| seen.composition);
-        return json(&ComposedView { root, reported });
+        let composition = seen.as_ref().ok().and_then(|seen| seen.composition.clone());
+        let next = Next::of(&seen);
+        return json(&ComposedView {
+            root,
+            composition,
+            next,
+        });
     }
     let mut text = table(&root);
     text.push('\n');

@@ -87,7 +87,7 @@ struct ConfigView<'a> {
 
 /// The next reconcile; without a purpose nothing is planned.
 #[derive(Serialize, Default)]
-struct Next<'a> {
+pub(super) struct Next<'a> {
     running: bool,
     purpose: Option<Priority>,
     time: Option<Timestamp>,
@@ -170,7 +170,7 @@ impl<'a> ConfigView<'a> {
 }
 
 impl<'a> Next<'a> {
-    fn of(seen: &'a Result<Seen, String>) -> Self {
+    pub(super) fn of(seen: &'a Result<Seen, String>) -> Self {
         match seen {
             Err(why) => Self {
                 unavailable: Some(why),

@@ -22,9 +22,15 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    /// For tests that leave no role, webhook or policy: another test gets the control plane after them.
     pub async fn start() -> Self {
         static PLANES: ControlPlanes = ControlPlanes::new(&[]);
         Self::on(PLANES.take().await.unwrap()).await
+    }
+
+    /// On a control plane of its own, as compositions need one: they bring a policy along.
+    pub async fn own() -> Self {
+        Self::start_with(Options::default()).await
     }
 
     pub async fn start_with(options: Options) -> Self {

@@ -269,7 +269,7 @@ async fn writes(bridge: &Bridge) -> BTreeMap<String, u64> {
 
 #[tokio::test]
 async fn compositions_are_served_without_plugins_and_survive_a_kill() {
-    let (cluster, function) = (Cluster::start().await, Function::start());
+    let (cluster, function) = (Cluster::own().await, Function::start());
     let flag = function.flag();
     let flags = ["--compositions", "--function", &flag];
     let bridge = Bridge::start_without_plugins(&cluster, &flags).await;
@@ -333,7 +333,7 @@ async fn compositions_are_served_without_plugins_and_survive_a_kill() {
 
 #[tokio::test]
 async fn a_function_of_the_cluster_is_reached_once_it_is_annotated() {
-    let (cluster, function) = (Cluster::start().await, Function::start());
+    let (cluster, function) = (Cluster::own().await, Function::start());
     let mut theirs: Value = serde_yaml_ng::from_str(CROSSPLANE[3]).unwrap();
     theirs["spec"]["names"]["shortNames"] = json!(["theirs"]);
     create(&cluster.definitions(), theirs).await;
@@ -398,7 +398,7 @@ async fn a_function_of_the_cluster_is_reached_once_it_is_annotated() {
 
 #[tokio::test]
 async fn check_mode_leaves_the_crds_of_compositions_to_others() {
-    let (cluster, function) = (Cluster::start().await, Function::start());
+    let (cluster, function) = (Cluster::own().await, Function::start());
     let flag = function.flag();
     let flags = ["--compositions", "--function", &flag, "--crds", "check"];
     let bridge = Bridge::start_without_plugins(&cluster, &flags).await;
@@ -445,7 +445,7 @@ fn lease(holder: &str) -> Value {
 
 #[tokio::test]
 async fn compositions_are_off_while_the_core_of_crossplane_runs() {
-    let (cluster, function) = (Cluster::start().await, Function::start());
+    let (cluster, function) = (Cluster::own().await, Function::start());
     let leases: Api<DynamicObject> = api(&cluster, "coordination.k8s.io", "v1", "Lease", true);
     create(&leases, lease("crossplane-0")).await;
     let flag = function.flag();

@@ -106,7 +106,7 @@ async fn trace(cluster: &Cluster, bridge: &Bridge, more: &[&str]) -> String {
 
 #[tokio::test]
 async fn what_secrets_hold_is_shown_nowhere_else() {
-    let (cluster, function) = (Cluster::start().await, Function::start());
+    let (cluster, function) = (Cluster::own().await, Function::start());
     let flag = function.flag();
     let flags = ["--compositions", "--function", &flag, "--log-level", "trace"];
     let bridge = Bridge::start_without_plugins(&cluster, &flags).await;

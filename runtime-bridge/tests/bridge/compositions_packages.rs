@@ -58,7 +58,7 @@ fn shown(function: &FakeFunction) -> Vec<String> {
 
 #[tokio::test]
 async fn the_endpoint_of_the_active_revision_is_followed_without_a_restart() {
-    let (cluster, first, second) = (Cluster::start().await, Function::start(), Function::start());
+    let (cluster, first, second) = (Cluster::own().await, Function::start(), Function::start());
     let bridge = Bridge::start_without_plugins(&cluster, &["--compositions"]).await;
     define(&cluster).await;
     let revisions = api(&cluster, "pkg.crossplane.io", "v1", "FunctionRevision", false);

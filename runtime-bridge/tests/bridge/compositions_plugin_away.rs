@@ -8,7 +8,7 @@ use crate::{
 
 #[tokio::test]
 async fn compositions_are_served_while_the_only_plugin_is_away() {
-    let (cluster, function) = (Cluster::start().await, Function::start());
+    let (cluster, function) = (Cluster::own().await, Function::start());
     let flag = function.flag();
     let flags = [
         "--compositions",

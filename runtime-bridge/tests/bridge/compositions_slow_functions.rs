@@ -52,7 +52,7 @@ fn compositions(cluster: &Cluster) -> Api<DynamicObject> {
 
 #[tokio::test]
 async fn an_edit_abandons_the_run_that_goes_on() {
-    let (cluster, function) = (Cluster::start().await, Function::start());
+    let (cluster, function) = (Cluster::own().await, Function::start());
     let flag = function.flag();
     let bridge = Bridge::start_without_plugins(&cluster, &["--compositions", "--function", &flag]).await;
     define(&cluster).await;
@@ -103,7 +103,7 @@ fn order_of(composition: &str, name: &str) -> Value {
 
 #[tokio::test]
 async fn a_slow_function_is_waited_for_by_its_own_orders_alone() {
-    let (cluster, slow, other) = (Cluster::start().await, Function::start(), Function::start());
+    let (cluster, slow, other) = (Cluster::own().await, Function::start(), Function::start());
     let (flag, other) = (slow.flag(), format!("other={}", other.endpoint()));
     let flags = ["--compositions", "--function", &flag, "--function", &other];
     let bridge = Bridge::start_without_plugins(&cluster, &flags).await;

@@ -124,7 +124,7 @@ async fn break_conversion_of_widgets(cluster: &Cluster) {
 
 #[tokio::test]
 async fn a_kind_that_cannot_be_watched_holds_up_its_own_orders_alone() {
-    let (mut cluster, function) = (Cluster::start().await, Function::start());
+    let (mut cluster, function) = (Cluster::own().await, Function::start());
     let kubeconfig = cluster.plane.user_kubeconfig(USER, None).unwrap();
     let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",

@@ -177,7 +177,7 @@ async fn durations_that_would_let_two_lead_are_rejected() {
 
 #[tokio::test]
 async fn a_standby_watches_composite_resources_and_takes_over() {
-    let (cluster, function) = (Cluster::start().await, Function::start());
+    let (cluster, function) = (Cluster::own().await, Function::start());
     let flag = function.flag();
     let flags: Vec<&str> = ["--compositions", "--function", &flag]
         .into_iter()

@@ -236,7 +236,7 @@ fn comparable(object: &DynamicObject, kind: &str) -> Value {
 
 #[tokio::test]
 async fn a_bridge_composes_what_is_rendered() {
-    let (cluster, function) = (Cluster::start().await, Function::start());
+    let (cluster, function) = (Cluster::own().await, Function::start());
     let flag = function.flag();
     let bridge = Bridge::start_without_plugins(&cluster, &["--compositions", "--function", &flag]).await;
     define(&cluster).await;
@@ -338,7 +338,7 @@ fn names(objects: &[Value]) -> Vec<String> {
 
 #[tokio::test]
 async fn a_bridge_composes_in_two_runs_what_is_rendered_twice() {
-    let (cluster, function) = (Cluster::start().await, Function::start());
+    let (cluster, function) = (Cluster::own().await, Function::start());
     let flag = function.flag();
     let bridge = Bridge::start_without_plugins(&cluster, &["--compositions", "--function", &flag]).await;
     define(&cluster).await;

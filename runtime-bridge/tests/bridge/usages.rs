@@ -11,7 +11,7 @@ use crate::{
 
 #[tokio::test]
 async fn what_is_in_use_cannot_be_deleted_with_a_bridge_or_without() {
-    let cluster = Cluster::start().await;
+    let cluster = Cluster::own().await;
     let bridge = Bridge::start_without_plugins(&cluster, &["--compositions"]).await;
     for name in CRDS {
         let is_established = |crd: &_| is_true(crd, "Established");

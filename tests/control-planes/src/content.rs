@@ -13,12 +13,13 @@ use kube::{
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::etcd::{Etcd, EtcdError, Key};
+use crate::{
+    LIMIT,
+    etcd::{Etcd, EtcdError, Key},
+};
 
-/// How long nothing may be written until it is at rest: longer than a request on its way takes that a test has given up on.
+/// How long nothing may be written until it is at rest. A request that a test has given up on may still be on its way; it takes less, as a rule.
 const REST: Duration = Duration::from_millis(150);
-/// Nothing is at rest that is written on and on.
-const LIMIT: Duration = Duration::from_secs(20);
 
 /// What the API server writes now and then.
 const OF_THE_API_SERVER: [&str; 4] = [
@@ -30,11 +31,16 @@ const OF_THE_API_SERVER: [&str; 4] = [
 /// What it derives from CRDs, and removes with them.
 const DERIVED: &str = "/registry/apiregistration.k8s.io/apiservices/";
 /// What rules over requests: the API server goes by it for a while after it is gone, and nothing shows for how long.
-const RULES: [&str; 9] = [
+pub(crate) const RULES: [&str; 14] = [
     "/registry/clusterrolebindings/",
     "/registry/clusterroles/",
+    "/registry/flowschemas/",
+    "/registry/limitranges/",
     "/registry/mutatingadmissionpolicies/",
+    "/registry/mutatingadmissionpolicybindings/",
     "/registry/mutatingwebhookconfigurations/",
+    "/registry/prioritylevelconfigurations/",
+    "/registry/resourcequotas/",
     "/registry/rolebindings/",
     "/registry/roles/",
     "/registry/validatingadmissionpolicies/",
@@ -42,7 +48,7 @@ const RULES: [&str; 9] = [
     "/registry/validatingwebhookconfigurations/",
 ];
 
-/// Why a control plane cannot be used again.
+/// Why a control plane is not as it was, or cannot be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     /// Something that it had from the beginning.
@@ -63,6 +69,14 @@ pub enum Unusable {
     /// Its kubeconfig cannot be used.
     #[error("its kubeconfig cannot be used: {0}")]
     Kubeconfig(#[from] kube::config::KubeconfigError),
+    /// A CRD is not served.
+    #[error("{name} is not served after {limit:?}")]
+    NotServed {
+        /// The CRD.
+        name: String,
+        /// How long was waited.
+        limit: Duration,
+    },
     /// A CRD cannot be read.
     #[error("a CRD cannot be read: {0}")]
     Definition(#[from] serde_yaml_ng::Error),
@@ -95,6 +109,23 @@ impl ApiServer {
         definitions.create(&PostParams::default(), &definition).await?;
         Ok(())
     }
+
+    /// Waits until discovery has the kinds of these CRDs, which it has once they are established.
+    pub(crate) async fn until_served(&self, definitions: &[&str]) -> Result<(), Unusable> {
+        let client = self.client().await?;
+        let end = Instant::now() + LIMIT;
+        for definition in definitions {
+            let definition: Value = serde_yaml_ng::from_str(definition)?;
+            while !is_served(&served(&client).await?, &definition["spec"]) {
+                if Instant::now() >= end {
+                    let name = definition["metadata"]["name"].to_string();
+                    return Err(Unusable::NotServed { name, limit: LIMIT });
+                }
+                sleep(REST).await;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What is stored, by key with the revision that wrote it last, and which kinds are served.
@@ -124,14 +155,29 @@ impl Content {
     async fn read(client: &Client, etcd: &Etcd) -> Result<Self, Unusable> {
         let mut keys = etcd.keys("/registry/").await?;
         keys.retain(|key, _| !OF_THE_API_SERVER.iter().any(|prefix| key.starts_with(prefix)));
-        let kinds = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-        let request = Request::get("/apis").header(ACCEPT, kinds).body(Vec::new());
-        let request = request.map_err(kube::Error::HttpError)?;
-        let answer = timeout(LIMIT, client.request::<Value>(request)).await;
-        let mut answer = answer.map_err(|_| Unusable::Silent(LIMIT))??;
-        let served = answer["items"].take();
+        let served = served(client).await?;
         Ok(Self { keys, served })
     }
+}
+
+/// The groups that are served, with their versions and kinds.
+async fn served(client: &Client) -> Result<Value, Unusable> {
+    let kinds = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    let request = Request::get("/apis").header(ACCEPT, kinds).body(Vec::new());
+    let request = request.map_err(kube::Error::HttpError)?;
+    let answer = timeout(LIMIT, client.request::<Value>(request)).await;
+    let mut answer = answer.map_err(|_| Unusable::Silent(LIMIT))??;
+    Ok(answer["items"].take())
+}
+
+/// Whether one version of it is.
+fn is_served(groups: &Value, definition: &Value) -> bool {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let mut groups = list(groups).into_iter();
+    let group = groups.find(|group| group["metadata"]["name"] == definition["group"]);
+    let versions = group.map(|group| list(&group["versions"])).unwrap_or_default();
+    let mut kinds = versions.iter().flat_map(|version| list(&version["resources"]));
+    kinds.any(|kind| kind["resource"] == definition["names"]["plural"])
 }
 
 /// What is to be deleted.

@@ -1,16 +1,18 @@
 //! What is stored beneath the API server, by the JSON gateway of etcd.
 
-use std::{collections::BTreeMap, io, path::PathBuf};
+use std::{collections::BTreeMap, io, num::ParseIntError, path::PathBuf, time::Duration};
 
 use base64::{DecodeError, Engine as _, engine::general_purpose::STANDARD};
 use bridge_control_plane::ControlPlane;
-use http::{Request, StatusCode};
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header::HOST};
 use http_body_util::{BodyExt, Full};
 use hyper::{body::Bytes, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::net::UnixStream;
+use tokio::{net::UnixStream, time::timeout};
+
+use crate::LIMIT;
 
 /// As etcd has it: `/registry/RESOURCE/NAMESPACE/NAME`.
 pub(crate) type Key = String;
@@ -43,6 +45,12 @@ pub enum EtcdError {
     /// Its answer is not what it is said to be.
     #[error("the answer of etcd cannot be read: {0}")]
     Json(#[from] serde_json::Error),
+    /// A revision in it is no number.
+    #[error("a revision in the answer of etcd cannot be read: {0}")]
+    Revision(#[from] ParseIntError),
+    /// It does not answer.
+    #[error("etcd does not answer within {0:?}")]
+    Silent(Duration),
     /// A key in it.
     #[error("a key in the answer of etcd cannot be read: {0}")]
     Key(#[from] DecodeError),
@@ -83,7 +91,7 @@ impl Etcd {
         let found: Range = serde_json::from_value(self.ask("/v3/kv/range", &range).await?)?;
         let keys = found.kvs.into_iter().map(|found| {
             let key = String::from_utf8_lossy(&STANDARD.decode(found.key)?).into_owned();
-            Ok((key, found.mod_revision.parse().unwrap_or_default()))
+            Ok((key, found.mod_revision.parse()?))
         });
         keys.collect()
     }
@@ -97,7 +105,12 @@ impl Etcd {
         Ok(())
     }
 
-    async fn ask(&self, path: &str, question: &Value) -> Result<Value, EtcdError> {
+    async fn ask(&self, path: &'static str, question: &Value) -> Result<Value, EtcdError> {
+        let answer = timeout(LIMIT, self.post(path, question)).await;
+        answer.map_err(|_| EtcdError::Silent(LIMIT))?
+    }
+
+    async fn post(&self, path: &'static str, question: &Value) -> Result<Value, EtcdError> {
         let socket = UnixStream::connect(&self.socket).await;
         let socket = socket.map_err(|source| EtcdError::Connect {
             socket: self.socket.clone(),
@@ -106,10 +119,10 @@ impl Etcd {
         let (mut requests, connection) = http1::handshake(TokioIo::new(socket)).await?;
         tokio::spawn(connection);
         let mut request = Request::new(Full::new(Bytes::from(question.to_string())));
-        *request.method_mut() = http::Method::POST;
-        *request.uri_mut() = path.parse().unwrap_or_default();
-        let host = http::HeaderValue::from_static("etcd");
-        request.headers_mut().insert(http::header::HOST, host);
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = Uri::from_static(path);
+        let host = HeaderValue::from_static("etcd");
+        request.headers_mut().insert(HOST, host);
         let answer = requests.send_request(request).await?;
         let status = answer.status();
         let body = answer.into_body().collect().await?.to_bytes();

@@ -1,5 +1,8 @@
-//! Control planes that one test after the other uses: what a test leaves is removed from etcd, as if it had never been. To start one costs
-//! seconds of processor time.
+//! Control planes that one test after the other uses: what a test leaves is removed from etcd. To start one costs seconds of processor time.
+//!
+//! That nothing is left is judged by what is stored and by the kinds that are served. What an API server has in its memory alone does not show: for a
+//! moment it may serve a former schema in its OpenAPI documents, and go by a role, webhook, policy or quota that was deleted. So tests that make any of
+//! these take a control plane of their own, [`TestPlane::start`]; one on which any is left is not lent again.
 
 mod content;
 mod etcd;
@@ -20,7 +23,7 @@ use self::{
     etcd::Etcd,
 };
 
-/// Removing what was left takes a fraction of a second.
+/// Each wait ends after this. Removing what was left takes a fraction of a second.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Those of one process.
@@ -51,8 +54,8 @@ pub enum Error {
     /// It does not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// What is stored, or served, cannot be known.
-    #[error(transparent)]
+    /// A new one does not come to what is to be there in the beginning.
+    #[error("a new control plane cannot be prepared: {0}")]
     Unusable(#[from] Unusable),
 }
 
@@ -89,6 +92,7 @@ impl Prepared {
             api_server.define(definition).await?;
         }
         let etcd = Etcd::of(&plane);
+        api_server.until_served(definitions).await?;
         let before = Content::at_rest(&api_server, &etcd).await?;
         Ok(Self {
             plane,
@@ -115,7 +119,7 @@ impl Prepared {
 }
 
 impl TestPlane {
-    /// One of its own, which ends when this is dropped: for tests that need other options, or nothing stored by others before.
+    /// One of its own, which ends when this is dropped: for tests that need other options, or make what rules over requests.
     pub async fn start(options: Options) -> Result<Self, StartError> {
         let plane = ControlPlane::start(options).await?;
         Ok(Self(Some(Plane::Own(Box::new(plane)))))

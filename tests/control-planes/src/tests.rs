@@ -11,7 +11,7 @@ use kube::{
 use serde_json::{Value, json};
 
 use super::*;
-use crate::etcd::Key;
+use crate::{content::RULES, etcd::Key};
 
 const WIDGETS: &str = r"
 apiVersion: apiextensions.k8s.io/v1
@@ -154,7 +154,11 @@ fn what_was_there_must_be_as_it_was() {
         left_or_why(&before, &now),
         Ok(vec!["/registry/pods/one/a".to_owned()])
     );
-    now.extend(keys(&[("/registry/roles/one/a", 4)]));
-    let rule = "/registry/roles/one/a rules over requests, and may do so for a while after it is deleted";
-    assert_eq!(left_or_why(&before, &now), Err(rule.to_owned()));
+    for rule in RULES {
+        let key = format!("{rule}a");
+        let mut now = now.clone();
+        now.insert(key.clone(), 4);
+        let why = format!("{key} rules over requests, and may do so for a while after it is deleted");
+        assert_eq!(left_or_why(&before, &now), Err(why));
+    }
 }

@@ -22,7 +22,8 @@ impl RunState {
                 "state": if outcome.result.is_ok() { "succeeded" } else { "failed" },
                 "ended": at.to_string(),
                 "tookMillis": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-                "ttlSeconds": outcome.ttl.map(|ttl| ttl.as_secs_f64()),
+                // A failed run is tried again by a back-off, whatever its functions said before it failed.
+                "ttlSeconds": outcome.ttl.filter(|_| outcome.result.is_ok()).map(|ttl| ttl.as_secs_f64()),
                 "failure": outcome.result.as_ref().err().map(ToString::to_string),
                 "requirements": requirements(outcome),
             }),
@@ -96,8 +97,10 @@ mod tests {
         assert_eq!(good.to_json(), expected);
         let bad = ended(RunOutcome {
             result: Err(RunFailure::NoSteps),
+            ttl: Some(Duration::from_mins(1)),
             ..sample::outcome()
         });
+        assert_eq!(bad.to_json()["ttlSeconds"], Value::Null);
         assert_eq!(
             (&bad.to_json()["state"], &bad.to_json()["failure"]),
             (

@@ -115,12 +115,13 @@ impl Reconcile for QueuedReconciler {
 
     fn report(&self, object: &Object) -> Option<Value> {
         let of = &self.0;
-        let run = of.runs.state(object.uid(), of.right().term);
+        let (run, calls) = of.runs.state_and_calls(object.uid(), of.right().term);
+        let steps = calls.lock().to_json();
         let now = of.shared.clock.now();
         let memory = of
             .memories
             .peek(object, |memory| memory.to_json(&of.shared.settings.circuit, now));
-        Some(json!({"run": run.to_json(), "steps": of.runs.calls(object.uid()), "memory": memory}))
+        Some(json!({"run": run.to_json(), "steps": steps, "memory": memory}))
     }
 
     fn flow(&self, object: &Object) -> String {

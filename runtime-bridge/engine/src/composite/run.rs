@@ -80,7 +80,12 @@ impl CompositeReconciler {
                     calls.lock().end(&answer, shared.clock.now());
                     pipeline.answered(answer);
                 }
-                Next::End(outcome) => return *outcome,
+                Next::End(outcome) => {
+                    if let Err(failure) = &outcome.result {
+                        calls.lock().fail(failure);
+                    }
+                    return *outcome;
+                }
             }
         }
     }

@@ -13,7 +13,6 @@ use std::{
 use bridge_core::composite::{Basis, RunOutcome, RunState};
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{step_calls::StepCalls, stored_outcome::StoredOutcome};
@@ -50,40 +49,40 @@ enum Run {
 
 impl Runs {
     pub(super) fn state(&self, uid: &str, term: u64) -> RunState {
+        self.state_and_calls(uid, term).0
+    }
+
+    /// With what the functions of this run were asked.
+    pub(super) fn state_and_calls(&self, uid: &str, term: u64) -> (RunState, Arc<Mutex<StepCalls>>) {
         let runs = self.by_uid.lock();
-        let (stored, basis, took, at) = match runs
-            .get(uid)
-            .filter(|known| known.term == term)
-            .map(|known| &known.run)
-        {
-            None => return RunState::None,
-            Some(Run::Going { basis, since, .. }) => {
-                return RunState::Going {
+        let Some(known) = runs.get(uid).filter(|known| known.term == term) else {
+            return (RunState::None, Arc::default());
+        };
+        let calls = Arc::clone(&known.calls);
+        let (stored, basis, took, at) = match &known.run {
+            Run::Going { basis, since, .. } => {
+                let going = RunState::Going {
                     basis: basis.clone(),
                     since: *since,
                 };
+                return (going, calls);
             }
-            Some(Run::Ended {
+            Run::Ended {
                 outcome,
                 basis,
                 took,
                 at,
-            }) => (Arc::clone(outcome), basis.clone(), *took, *at),
+            } => (Arc::clone(outcome), basis.clone(), *took, *at),
         };
         // What is parsed, is parsed while others go on.
         drop(runs);
-        RunState::Ended {
+        let ended = RunState::Ended {
             basis,
             outcome: stored.whole(),
             took,
             at,
-        }
-    }
-
-    /// What its functions were asked, for people.
-    pub(super) fn calls(&self, uid: &str) -> Option<Value> {
-        let calls = self.by_uid.lock().get(uid).map(|known| Arc::clone(&known.calls));
-        calls.map(|calls| calls.lock().to_json())
+        };
+        (ended, calls)
     }
 
     /// Drops what is known of a run. A function that still works on it has no effect.

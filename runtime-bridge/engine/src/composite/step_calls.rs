@@ -1,8 +1,12 @@
-//! What the steps of a run asked of their functions and how these answered, for people. No content of an object is in it.
+//! What the steps of a run asked of their functions and how these answered, for people. Of contents it has the texts of failures alone, as conditions
+//! show them.
 
 use std::time::Duration;
 
-use bridge_core::function::{FunctionFailure, RunResponse, Severity};
+use bridge_core::{
+    composite::RunFailure,
+    function::{FunctionFailure, RunResponse},
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -24,15 +28,21 @@ struct StepCall {
 
 #[derive(Debug)]
 enum State {
-    Called { since: Timestamp },
-    Answered { composed: usize },
+    /// Since then it waits for its place, and for the answer.
+    Asked {
+        since: Timestamp,
+    },
+    /// So much is desired by now, what the steps before it desire included.
+    Answered {
+        desired: usize,
+    },
     Failed(String),
 }
 
 impl StepCalls {
-    /// The function is called now.
+    /// The function is asked now.
     pub(super) fn begin(&mut self, step: &str, function: &str, now: Timestamp) {
-        let state = State::Called { since: now };
+        let state = State::Asked { since: now };
         match self.0.last_mut().filter(|last| last.step == step) {
             Some(again) => again.state = state,
             None => self.0.push(StepCall {
@@ -46,10 +56,10 @@ impl StepCalls {
         }
     }
 
-    /// The call that was begun last has ended.
+    /// What was asked last is answered.
     pub(super) fn end(&mut self, answer: &Result<RunResponse, FunctionFailure>, now: Timestamp) {
         let Some(last) = self.0.last_mut() else { return };
-        let State::Called { since } = last.state else {
+        let State::Asked { since } = last.state else {
             return;
         };
         last.calls += 1;
@@ -57,19 +67,20 @@ impl StepCalls {
         last.state = match answer {
             Ok(response) => {
                 last.kept += u32::from(response.kept);
-                let fatal = response
-                    .results
-                    .iter()
-                    .find(|result| result.severity == Severity::Fatal);
-                match fatal {
-                    Some(fatal) => State::Failed(format!("fatal result: {}", fatal.message)),
-                    None => State::Answered {
-                        composed: response.desired.resources.len(),
-                    },
+                State::Answered {
+                    desired: response.desired.resources.len(),
                 }
             }
             Err(failure) => State::Failed(failure.to_string()),
         };
+    }
+
+    /// The run has failed, whatever the function of that step answered.
+    pub(super) fn fail(&mut self, failure: &RunFailure) {
+        let last = self.0.last_mut();
+        if let Some(last) = last.filter(|last| failure.step() == Some(&last.step)) {
+            last.state = State::Failed(failure.to_string());
+        }
     }
 
     pub(super) fn to_json(&self) -> Value {
@@ -87,8 +98,8 @@ impl StepCall {
             "tookMillis": u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
         });
         let (name, value) = match &self.state {
-            State::Called { since } => ("calledSince", json!(since.to_string())),
-            State::Answered { composed } => ("composed", json!(composed)),
+            State::Asked { since } => ("askedSince", json!(since.to_string())),
+            State::Answered { desired } => ("desiredResources", json!(desired)),
             State::Failed(why) => ("failure", json!(why)),
         };
         json[name] = value;
@@ -98,8 +109,6 @@ impl StepCall {
 
 #[cfg(test)]
 mod tests {
-    use bridge_core::function::{ResultTarget, RunResult};
-
     use super::*;
 
     #[test]
@@ -115,26 +124,36 @@ mod tests {
         };
         calls.end(&Ok(kept), at(7));
         calls.begin("b", "function-b", at(8));
-        let fatal = RunResult {
-            severity: Severity::Fatal,
-            message: "no size".to_owned(),
-            reason: None,
-            target: ResultTarget::Composite,
-        };
-        let failed = RunResponse {
-            results: vec![fatal],
-            ..RunResponse::default()
-        };
-        calls.end(&Ok(failed), at(9));
+        calls.end(&Ok(RunResponse::default()), at(9));
         calls.begin("c", "function-c", at(10));
         calls.end(&Err(FunctionFailure::OutOfTime), at(11));
         calls.begin("d", "function-d", at(12));
         let expected = json!([
-            {"step": "a", "function": "function-a", "calls": 2, "kept": 1, "tookMillis": 6, "composed": 0},
-            {"step": "b", "function": "function-b", "calls": 1, "kept": 0, "tookMillis": 1, "failure": "fatal result: no size"},
+            {"step": "a", "function": "function-a", "calls": 2, "kept": 1, "tookMillis": 6, "desiredResources": 0},
+            {"step": "b", "function": "function-b", "calls": 1, "kept": 0, "tookMillis": 1, "desiredResources": 0},
             {"step": "c", "function": "function-c", "calls": 1, "kept": 0, "tookMillis": 1, "failure": FunctionFailure::OutOfTime.to_string()},
-            {"step": "d", "function": "function-d", "calls": 0, "kept": 0, "tookMillis": 0, "calledSince": "1970-01-01T00:00:00.012Z"},
+            {"step": "d", "function": "function-d", "calls": 0, "kept": 0, "tookMillis": 0, "askedSince": "1970-01-01T00:00:00.012Z"},
         ]);
         assert_eq!(calls.to_json(), expected);
+    }
+
+    #[test]
+    fn a_step_whose_answer_cannot_be_used_has_failed() {
+        let at = |millis| Timestamp::from_millisecond(millis).unwrap();
+        let failure = |step: &str| RunFailure::Fatal {
+            step: step.to_owned(),
+            message: "no size".to_owned(),
+        };
+        let mut calls = StepCalls::default();
+        calls.begin("a", "function-a", at(0));
+        calls.end(&Ok(RunResponse::default()), at(1));
+        calls.fail(&failure("b"));
+        assert_eq!(calls.to_json()[0]["desiredResources"], 0);
+        calls.fail(&failure("a"));
+        let step = &calls.to_json()[0];
+        assert_eq!(
+            (&step["failure"], &step["desiredResources"]),
+            (&json!(failure("a").to_string()), &Value::Null)
+        );
     }
 }

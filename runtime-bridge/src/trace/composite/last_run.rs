@@ -39,8 +39,8 @@ struct Step {
     calls: u32,
     kept: u32,
     took_millis: u64,
-    called_since: Option<Timestamp>,
-    composed: Option<usize>,
+    asked_since: Option<Timestamp>,
+    desired_resources: Option<usize>,
     failure: Option<String>,
 }
 
@@ -106,13 +106,13 @@ impl Step {
             (calls, 0) => format!("{calls} calls, {}", millis(self.took_millis)),
             (calls, kept) => format!("{calls} calls, {kept} of them kept, {}", millis(self.took_millis)),
         };
-        let outcome = match (self.called_since, self.composed, &self.failure) {
+        let outcome = match (self.asked_since, self.desired_resources, &self.failure) {
             (Some(since), _, _) => {
-                return format!("{} ({}): called {}", self.name, self.function, ago(now, since));
+                return format!("{} ({}): asked {}", self.name, self.function, ago(now, since));
             }
             (None, _, Some(why)) => why.clone(),
             (None, Some(1), None) => "1 desired resource".to_owned(),
-            (None, Some(composed), None) => format!("{composed} desired resources"),
+            (None, Some(desired), None) => format!("{desired} desired resources"),
             (None, None, None) => "answered".to_owned(),
         };
         format!("{} ({}): {took}, {outcome}", self.name, self.function)
@@ -137,9 +137,9 @@ mod tests {
                 "requirements": ["ConfigMap default/a"],
             },
             "steps": [
-                {"step": "one", "function": "f-one", "calls": 1, "kept": 0, "tookMillis": 4, "composed": 1},
-                {"step": "two", "function": "f-two", "calls": 3, "kept": 0, "tookMillis": 3, "composed": 2},
-                {"step": "three", "function": "f-three", "calls": 1, "kept": 1, "tookMillis": 0, "composed": 2},
+                {"step": "one", "function": "f-one", "calls": 1, "kept": 0, "tookMillis": 4, "desiredResources": 1},
+                {"step": "two", "function": "f-two", "calls": 3, "kept": 0, "tookMillis": 3, "desiredResources": 2},
+                {"step": "three", "function": "f-three", "calls": 1, "kept": 1, "tookMillis": 0, "desiredResources": 2},
             ],
             "memory": {"circuitOpenUntil": "2026-01-01T00:01:30Z"},
         }));
@@ -160,10 +160,10 @@ mod tests {
     fn a_run_that_goes_on_or_failed_says_where() {
         let going = lines(&json!({
             "run": {"state": "going", "since": "2026-01-01T00:00:48Z"},
-            "steps": [{"step": "one", "function": "f", "calls": 0, "kept": 0, "tookMillis": 0, "calledSince": "2026-01-01T00:00:48Z"}],
+            "steps": [{"step": "one", "function": "f", "calls": 0, "kept": 0, "tookMillis": 0, "askedSince": "2026-01-01T00:00:48Z"}],
             "memory": null,
         }));
-        assert_eq!(going, ["run: begun 12s ago", "└─ one (f): called 12s ago"]);
+        assert_eq!(going, ["run: begun 12s ago", "└─ one (f): asked 12s ago"]);
         let failed = lines(&json!({
             "run": {"state": "failed", "ended": "2026-01-01T00:00:48Z", "tookMillis": 1, "failure": "no", "requirements": []},
             "steps": [{"step": "one", "function": "f", "calls": 1, "kept": 0, "tookMillis": 1, "failure": "out of time"}],

@@ -269,8 +269,9 @@ async fn deny(stage: &Stage) {
 
 #[tokio::test]
 async fn a_wrong_answer_is_named_and_troubles_nobody_else() {
-    let stage = Stage::installed().await;
+    let stage = Stage::bare().await;
     let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = |name: &str| format!("{}/{name}", orders(&namespace));

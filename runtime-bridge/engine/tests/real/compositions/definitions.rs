@@ -182,8 +182,9 @@ async fn a_composite_resource_ends_without_composition_and_revision() {
 
 #[tokio::test]
 async fn what_cannot_be_deleted_is_named_by_its_definition() {
-    let stage = Stage::installed().await;
+    let stage = Stage::bare().await;
     let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
     stage.define().await;
     let namespace = composed_order(&stage, "one").await;
     composed_order(&stage, "two").await;
@@ -274,8 +275,9 @@ async fn a_definition_is_created_again_with_another_scope() {
 /// Admits the deletion of an order only if it says which uid and version of it is meant.
 #[tokio::test]
 async fn a_definition_deletes_its_objects_as_they_were_seen() {
-    let stage = Stage::installed().await;
+    let stage = Stage::bare().await;
     let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
     stage.define().await;
     let namespace = composed_order(&stage, "one").await;
     let folder = "/apis/admissionregistration.k8s.io/v1";

@@ -1,4 +1,4 @@
-//! A composition layer at work on a control plane of its own.
+//! A composition layer at work on a real control plane.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
@@ -145,7 +145,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// With Crossplane's kinds.
+    /// With Crossplane's kinds, for tests that make no role, webhook or policy: another test gets the control plane after them.
     pub async fn installed() -> Self {
         static PLANES: ControlPlanes = ControlPlanes::new(&CROSSPLANE);
         Self::on(PLANES.take().await.unwrap()).await
