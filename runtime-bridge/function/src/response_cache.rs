@@ -93,7 +93,11 @@ mod tests {
         let response = decode::response(wire.clone()).unwrap();
         let is_kept = cache.put(key.clone(), wire.encode_to_vec().into(), &response, now);
         let kept = cache.get(&key, now).unwrap();
-        assert_eq!(kept, is_kept.then_some(response));
+        let expected = RunResponse {
+            kept: true,
+            ..response
+        };
+        assert_eq!(kept, is_kept.then_some(expected));
         is_kept
     }
 
