@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::{
     admin::Bridge,
     cluster::{Cluster, until},
-    compositions_rights::cluster_roles,
+    compositions::rights::cluster_roles,
     life::apply_manifests,
 };
 

@@ -20,7 +20,7 @@ use crate::{
     program::run,
 };
 
-const MANIFESTS: &str = include_str!("../../../deploy/compositions.yaml");
+const MANIFESTS: &str = include_str!("../../../../deploy/compositions.yaml");
 
 fn documents(text: &str) -> Vec<Value> {
     let documents = serde_yaml_ng::Deserializer::from_str(text);
