@@ -133,12 +133,7 @@ async fn the_next_release_of_a_function_is_called_on_its_socket() {
         response.desired.resources["settings"].object["data"]["copies"].clone()
     };
     assert_eq!(copies(&host).await, "1");
-    let next = ScratchDir::new("crossbridge-functions-").expect("a folder");
-    for file in ["main.py", "function.py"] {
-        let source = fs::read_to_string(Function::example_source().join(file)).expect("the source");
-        let source = source.replace(r#"spec.get("copies", 1)"#, r#"spec.get("copies", 2)"#);
-        fs::write(next.path().join(file), source).expect("it is written");
-    }
+    let next = next_release(r#"spec.get("copies", 1)"#, r#"spec.get("copies", 2)"#);
     host.process.kill();
     host.process.wait().await;
     host.upgrade(next.path()).await;
@@ -162,14 +157,26 @@ async fn larger_requests_need_a_flag_of_the_sdk() {
     assert!(response.desired.resources.contains_key("settings"));
 }
 
+/// The source of a release in which something else stands in the place of this.
+pub fn next_release(this: &str, other: &str) -> ScratchDir {
+    let next = ScratchDir::new("crossbridge-functions-").expect("a folder");
+    let copied = ["main.py", "function.py"].map(|file| {
+        let source = fs::read_to_string(Function::example_source().join(file)).expect("the source");
+        fs::write(next.path().join(file), source.replace(this, other)).expect("it is written");
+        source.contains(this)
+    });
+    assert!(copied.contains(&true), "{this} stands nowhere");
+    next
+}
+
 /// Files of one side, as a Secret of cert-manager has them.
-fn install(folder: &Path, files: [&Path; 3]) {
+pub fn install(folder: &Path, files: [&Path; 3]) {
     for (file, name) in files.into_iter().zip(["tls.crt", "tls.key", "ca.crt"]) {
         fs::copy(file, folder.join(name)).expect("it is copied");
     }
 }
 
-fn of_server(certificates: &Certificates) -> [&Path; 3] {
+pub fn of_server(certificates: &Certificates) -> [&Path; 3] {
     certificates.plugin.each_ref().map(|(_, file)| file.as_path())
 }
 

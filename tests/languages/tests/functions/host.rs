@@ -57,6 +57,10 @@ impl Host {
         self.process = serve_unix(next, &self.socket, &[]).await;
     }
 
+    pub fn endpoint(&self) -> String {
+        format!("unix://{}", self.socket.display())
+    }
+
     pub async fn run(&self, request: &RunRequest) -> Result<RunResponse, FunctionFailure> {
         run(&self.client, request).await
     }
