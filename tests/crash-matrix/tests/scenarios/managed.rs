@@ -7,7 +7,10 @@ use bridge_sim::scenario::{
     CloudSnapshot, ClusterBackend, FLAGS, Flow, Power, Process, Runner, Scenario, ScenarioBackend, Unexpected,
 };
 use crash_matrix::testbed::{Programs, Testbed};
-use fake_cloud::{cloud::Profile, fault::Fault};
+use fake_cloud::{
+    cloud::Profile,
+    fault::{Fault, FaultOutcome},
+};
 use http::Method;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -17,16 +20,23 @@ use crate::user::{User, unexpected};
 /// Longest wait for anything; a test that gets there fails.
 const WAIT_LIMIT: Duration = Duration::from_mins(2);
 
+/// Where an answer is to be outstanding when something happens, it is so for this many times what the scenario says: a machine that is busy takes its time.
+const SLOWER: u32 = 10;
+
 struct RealProcesses {
     testbed: Testbed,
     user: User,
 }
 
 impl RealProcesses {
-    async fn start() -> Self {
-        let testbed = Testbed::start(Programs::from_build("runtime-bridge", &FLAGS).unwrap())
-            .await
-            .unwrap();
+    async fn start(call_seconds: Option<u32>) -> Self {
+        let programs = Programs::from_build("runtime-bridge", &FLAGS).unwrap();
+        let testbed = Testbed::start(Programs {
+            call_seconds,
+            ..programs
+        })
+        .await
+        .unwrap();
         Self {
             user: User::connect(testbed.plane.kubeconfig()).await,
             testbed,
@@ -53,7 +63,10 @@ impl ScenarioBackend for RealProcesses {
         })
     }
 
-    async fn inject(&mut self, fault: Fault) -> Result<(), Unexpected> {
+    async fn inject(&mut self, mut fault: Fault) -> Result<(), Unexpected> {
+        if let FaultOutcome::Slow(wait) = &mut fault.fate {
+            *wait *= SLOWER;
+        }
         self.testbed.cloud.inject(&fault).await.map_err(unexpected)
     }
 
@@ -132,20 +145,32 @@ impl ClusterBackend for RealProcesses {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_scenario_passes_with_real_processes() {
-    let mut real = RealProcesses::start().await;
-    let mut failed = Vec::new();
-    for scenario in Scenario::all().unwrap() {
+async fn scenarios_pass_with_real_processes() {
+    pass(scenarios(false), RealProcesses::start(None).await).await;
+}
+
+/// A call of theirs has as much more time as its answer takes longer.
+#[tokio::test(flavor = "multi_thread")]
+async fn scenarios_with_slow_answers_pass_with_real_processes() {
+    pass(scenarios(true), RealProcesses::start(Some(SLOWER)).await).await;
+}
+
+fn scenarios(with_slow_answers: bool) -> Vec<Scenario> {
+    let all = Scenario::all().unwrap().into_iter();
+    let these: Vec<Scenario> = all
+        .filter(|one| one.has_slow_answers() == with_slow_answers)
+        .collect();
+    assert!(these.len() >= 2, "{these:?}");
+    these
+}
+
+async fn pass(scenarios: Vec<Scenario>, mut real: RealProcesses) {
+    for scenario in scenarios {
         let begun = std::time::Instant::now();
         let ended = Runner::new(&scenario).run(&mut real).await;
         println!("{}: {:.1} s", scenario.name, begun.elapsed().as_secs_f64());
-        if let Err(unexpected) = ended {
-            println!("{unexpected}");
-            failed.push(unexpected.to_string());
-            // What it left behind would disturb the others.
-            break;
-        }
+        // What it left behind would disturb the others.
+        ended.unwrap_or_else(|unexpected| panic!("{unexpected}"));
         real.clean_up().await;
     }
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
 }

@@ -221,6 +221,20 @@ impl Scenario {
         read_folder("scenarios", Self::read)
     }
 
+    /// Whether answers are outstanding for a while.
+    pub fn has_slow_answers(&self) -> bool {
+        let is_slow = |step: &Step| {
+            matches!(
+                step,
+                Step::Fault {
+                    fate: FaultOutcome::Slow(_),
+                    ..
+                }
+            )
+        };
+        self.steps.iter().any(is_slow)
+    }
+
     /// Names of its kinds.
     pub fn kinds(&self) -> Vec<String> {
         match &self.kinds {
