@@ -305,6 +305,8 @@ impl Run {
             if self.plan.releases {
                 environment.delete_ownerless();
             }
+            // What was orphaned has the external name that a later composite resource of the same name asks for: a person deletes it.
+            environment.delete_ownerless_of(&["usages", "tables"]);
             // What is still being deleted comes back after it.
             for kind in &self.plan.kinds {
                 environment.define(*kind, self.edits_of(*kind));

@@ -144,6 +144,15 @@ pub(super) fn deletion_began(state: &ClusterState, uid: &str) -> Option<u64> {
     began.map(|commit| commit.revision)
 }
 
+/// The revision of the commit by which a person orphans what the composite resource of this uid has composed.
+pub(super) fn orphaning_began(state: &ClusterState, uid: &str) -> Option<u64> {
+    let mut commits = state.history.iter().rev();
+    let began = commits.find(|commit| {
+        is_orphaning(&commit.new) && !is_orphaning(&commit.old) && text(&commit.new, "/metadata/uid") == uid
+    });
+    began.map(|commit| commit.revision)
+}
+
 /// Whether an object bore the mark of what is in use at this revision, and a usage of it has begun to go since.
 pub(super) fn was_released_after(state: &ClusterState, revision: u64, object: &Value) -> bool {
     let uid = text(object, "/metadata/uid");

@@ -24,6 +24,8 @@ pub(super) fn references_come_first(written: &Written) -> Option<String> {
     }
     let (what, uid) = (about(object), owner["uid"].as_str()?);
     match state::composite(written.state, uid) {
+        // A composite resource that vanishes does not wait for what was sent: the collector deletes what lands late.
+        None if written.vanishing_parents && was_sent_before_its_end(written, uid) => None,
         None => Some(format!(
             "{what} was created for a composite resource that is gone"
         )),
@@ -32,6 +34,14 @@ pub(super) fn references_come_first(written: &Written) -> Option<String> {
         }
         Some(_) => None,
     }
+}
+
+fn was_sent_before_its_end(written: &Written, composite: &str) -> bool {
+    let began = state::deletion_began(written.state, composite);
+    written
+        .request
+        .zip(began)
+        .is_some_and(|(request, began)| request.revision < began)
 }
 
 /// A composite resource comes into being only once its claim refers to it.

@@ -106,12 +106,13 @@ pub(super) fn deleting_is_seen_first(written: &Written) -> Option<String> {
     })
 }
 
-/// It may be composed no more, which was decided before the news came that a bridge has deleted the composite resource.
+/// It may be composed no more, or its own definition ends, which was decided before the news came that a bridge has deleted the composite resource.
 fn went_for_another_reason(written: &Written, composite: &Value, object: &Value) -> bool {
     let deleted = text(composite, "/metadata/uid");
     let deleted = written.deleted.get(deleted);
     deleted.is_some_and(|at| written.commit.at.duration_since(*at).unsigned_abs() < ON_ITS_WAY)
-        && !state::is_always_desired(written.state, composite, resource_name(object))
+        && (!state::is_always_desired(written.state, composite, resource_name(object))
+            || state::is_definition_deleting(written.state, &written.commit.resource.0))
 }
 
 /// In the foreground the collector deletes what the composite resource owns. It is refused what is in use, and a usage that goes repeats that
@@ -186,11 +187,15 @@ pub(super) fn nothing_is_abandoned(written: &Written) -> Option<String> {
 
 /// What a person orphans is not deleted. What was to go before, as it is composed no more, may still go.
 pub(super) fn nothing_is_deleted_that_is_orphaned(written: &Written) -> Option<String> {
-    let (_, object) = written.deleted()?;
+    let (request, object) = written.deleted()?;
     let owner = controller(object).filter(|owner| is_composite_kind(owner))?;
-    let composite = state::composite(written.state, owner["uid"].as_str()?)?;
-    let orphaned =
-        is_orphaning(composite) && state::is_always_desired(written.state, composite, resource_name(object));
+    let uid = owner["uid"].as_str()?;
+    let composite = state::composite(written.state, uid)?;
+    let was_sent_before =
+        state::orphaning_began(written.state, uid).is_some_and(|began| request.revision < began);
+    let orphaned = is_orphaning(composite)
+        && !was_sent_before
+        && state::is_always_desired(written.state, composite, resource_name(object));
     orphaned.then(|| {
         format!(
             "{} was deleted, and {} orphans it",

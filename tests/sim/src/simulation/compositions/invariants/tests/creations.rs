@@ -1,5 +1,6 @@
 //! What comes into being.
 
+use fake_kube::fault::Request;
 use serde_json::{Value, json};
 
 use super::{CONFIG_MAPS, HELD, TABLES, World, bound, claims, composed, composites, of_bridge, orders};
@@ -15,6 +16,34 @@ fn what_is_composed_needs_a_reference() {
         world.broken(None),
         ["references_come_first", "all_that_exists_is_referenced"]
     );
+}
+
+/// Seed 8000137.
+#[test]
+fn what_lands_late_is_the_collectors_where_parents_vanish() {
+    for (vanishing_parents, is_sent_before, broken) in [
+        (true, true, &[][..]),
+        (true, false, &["references_come_first"]),
+        (false, true, &["references_come_first"]),
+    ] {
+        let mut world = World::new(vanishing_parents);
+        let order = world.order("web", &["a"]);
+        let before = world.revision();
+        world.delete(&format!("{}/web", orders()));
+        world.patch(
+            &format!("{}/web", orders()),
+            &json!({"metadata": {"finalizers": null}}),
+        );
+        world.forget();
+        let revision = if is_sent_before { before } else { world.revision() };
+        world.config_map("a", &order);
+        let request = Request {
+            revision,
+            ..of_bridge("create", CONFIG_MAPS, "a")
+        };
+        let found = world.broken(Some(&request));
+        assert_eq!(found, broken, "{vanishing_parents} {is_sent_before}");
+    }
 }
 
 #[test]

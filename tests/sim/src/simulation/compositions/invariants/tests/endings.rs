@@ -1,6 +1,7 @@
 //! What goes.
 
 use fake_kube::fault::Request;
+use http::Method;
 use serde_json::json;
 
 use super::{
@@ -182,6 +183,30 @@ fn a_definition_deletes_what_others_compose() {
     assert!(goes(&mut world).is_empty());
 }
 
+/// Seed 7000186.
+#[test]
+fn two_definitions_that_end_at_once_delete_without_each_others_news() {
+    let mut world = World::new(false);
+    world.compose("nested");
+    let order = world.order("web", &[]);
+    let references = [("shop.example.org/v1", "Order"), ("v1", "ConfigMap")]
+        .map(|(version, kind)| json!({"apiVersion": version, "kind": kind, "name": "nested"}));
+    let references = json!({"spec": {"crossplane": {"resourceRefs": references}}});
+    world.patch(&format!("{}/web", orders()), &references);
+    world.create(&orders(), &composed("nested", &order));
+    world.config_map("nested", &order);
+    let definition = json!({"metadata": {"name": "orders.shop.example.org", "finalizers": [HELD]}});
+    world.create(DEFINITIONS, &definition);
+    world.delete(&format!("{DEFINITIONS}/orders.shop.example.org"));
+    assert!(world.broken_by_delete(&orders(), "web").is_empty());
+    assert!(world.broken_by_delete(&orders(), "nested").is_empty());
+    // No definition of it ends.
+    assert_eq!(
+        world.broken_by_delete(CONFIG_MAPS, "nested"),
+        ["deleting_is_seen_first"]
+    );
+}
+
 #[test]
 fn a_deletion_that_crosses_a_users_is_judged_by_its_uid_alone() {
     let mut world = World::new(false);
@@ -313,6 +338,30 @@ fn what_is_orphaned_is_not_deleted() {
         world.broken_by_delete(CONFIG_MAPS, "a"),
         ["nothing_is_deleted_that_is_orphaned"]
     );
+}
+
+/// Seed 9000255.
+#[test]
+fn what_was_sent_before_a_person_orphans_it_may_still_go() {
+    for (is_sent_before, broken) in [(true, &[][..]), (false, &["nothing_is_deleted_that_is_orphaned"])] {
+        let mut world = World::new(false);
+        world.compose("a");
+        let order = world.order("web", &["a"]);
+        world.config_map("a", &order);
+        world.delete(&format!("{}/web", orders()));
+        world.say_deleting("web");
+        let before = world.revision();
+        let orphan = json!({"propagationPolicy": "Orphan"});
+        world.ask(&Method::DELETE, &format!("{}/web", orders()), &orphan);
+        world.forget();
+        let revision = if is_sent_before { before } else { world.revision() };
+        world.delete(&format!("{CONFIG_MAPS}/a"));
+        let request = Request {
+            revision,
+            ..of_bridge("delete", CONFIG_MAPS, "a")
+        };
+        assert_eq!(world.broken(Some(&request)), broken);
+    }
 }
 
 #[test]
