@@ -73,6 +73,7 @@ mod tests {
             uid: uid.to_owned(),
             title: format!("Usage {uid}"),
             details: String::new(),
+            created: None,
             is_deleting: false,
             has_finalizer: true,
             of: Some(named(of)),

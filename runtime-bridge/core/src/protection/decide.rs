@@ -23,7 +23,7 @@ const STEPS: &[Step] = &[
     deletion::leave,
     deletion::replay,
     deletion::remove_finalizer,
-    protect::leave_former,
+    deletion::leave_former,
     protect::write_usage,
     protect::mark,
     protect::write_status,

@@ -7,15 +7,22 @@ use serde_json::{Value, json};
 
 use super::{
     ControllerState, Known, NamedObject, Performed, Record, Resolution, Snapshot, Subject, UsageMemory,
-    UsageView, decide, decision::Action, memory::FailedWrite, names, results::record as record_performed,
-    sample, usage::Side,
+    UsageView, decide,
+    decision::Action,
+    memory::{FailedWrite, LabelWrites},
+    names,
+    results::record as record_performed,
+    sample,
+    usage::Side,
 };
 use crate::{
-    composite::{LiveObject, ObjectState},
+    composite::{LiveObject, ObjectState, WriteFailure, WriteFailureKind},
     driver::{Follow, Leadership, Moment},
     managed::Decision,
 };
 
+mod late_labels;
+mod other_usages;
 mod replay;
 
 fn decided(of: &Snapshot, memory: &UsageMemory) -> String {
@@ -51,6 +58,14 @@ fn verified() -> UsageMemory {
         verified: Some("1".to_owned()),
         unready_since: Some("2026-01-01T00:00:00Z".parse().unwrap()),
         ..UsageMemory::default()
+    }
+}
+
+/// Every write of the label was answered.
+fn settled() -> UsageMemory {
+    UsageMemory {
+        label_writes: LabelWrites::Settled("uid-db".to_owned()),
+        ..verified()
     }
 }
 
@@ -438,87 +453,21 @@ mod standalone {
     }
 }
 
-mod other_usages {
-    use super::*;
-
-    fn other(uid: &str, is_deleting: bool) -> UsageView {
-        UsageView {
-            uid: uid.to_owned(),
-            title: format!("Usage team/{uid}"),
-            details: "why".to_owned(),
-            is_deleting,
-            has_finalizer: true,
-            of: Some(NamedObject {
-                id: sample::reference("Db", "db").id(None),
-                uid: Some("uid-db".to_owned()),
-            }),
-            by: None,
-        }
-    }
-
-    fn alone() -> Snapshot {
-        let mut of = deleting();
-        using(&mut of, ObjectState::KindGone);
-        of
-    }
-
-    #[test]
-    fn the_label_stays_while_another_usage_holds_it() {
-        let mut of = alone();
-        let mut object = sample::marked();
-        object.object_mut()["metadata"]["annotations"][names::HELD_BY] = "other,uid-usage".into();
-        of.others = vec![other("other", false)];
-        of.used = Known::Object(sample::reference("Db", "db"), sample::exists(object));
-        let Decision::Act(Action::Mark(write)) = decide(&of, &UsageMemory::default()) else {
-            panic!("it lets its object go");
-        };
-        assert!(write.mark.label);
-        assert_eq!(write.mark.text.as_deref(), Some("Usage team/other: why"));
-        assert_eq!(write.mark.held_by, ["other".to_owned()].into());
-    }
-
-    #[test]
-    fn a_label_that_crossplane_set_goes_with_the_last_usage() {
-        let mut of = alone();
-        let mut object = bare();
-        object.object_mut()["metadata"]["labels"] = json!({names::IN_USE: "true"});
-        of.used = Known::Object(sample::reference("Db", "db"), sample::exists(object));
-        assert_eq!(first(&of), LETS_GO);
-        of.others = vec![other("other", false)];
-        assert_eq!(first(&of), "remove finalizer");
-    }
-
-    #[test]
-    fn a_usage_that_names_another_object_lets_the_former_one_go() {
-        let mut of = protecting();
-        let mut other = bare();
-        other.object_mut()["metadata"]["name"] = "new".into();
-        other.object_mut()["metadata"]["uid"] = "uid-new".into();
-        of.usage.0.object_mut()["spec"]["of"]["resourceRef"]["name"] = "new".into();
-        of.of = Resolution::Found(sample::reference("Db", "new"), Arc::new(other));
-        assert_eq!(first(&of), LETS_GO);
-        of.used = Known::Object(sample::reference("Db", "db"), sample::exists(bare()));
-        assert_eq!(first(&of), "write details, what it is about");
-    }
-
-    #[test]
-    fn a_successor_of_the_used_object_is_protected_and_one_of_the_using_object_means_nothing() {
-        let mut of = protecting();
-        let mut successor = bare();
-        successor.object_mut()["metadata"]["uid"] = "another".into();
-        of.of = Resolution::Found(sample::reference("Db", "db"), Arc::new(successor.clone()));
-        of.used = Known::Object(sample::reference("Db", "db"), sample::exists(successor));
-        assert_eq!(first(&of), "write what it is about");
-        let mut of = protecting();
-        let mut successor = sample::object("App", "app");
-        successor.object_mut()["metadata"]["uid"] = "another".into();
-        of.by = Some(Resolution::Found(
-            sample::reference("App", "app"),
-            Arc::new(successor.clone()),
-        ));
-        using(&mut of, sample::exists(successor));
-        assert_eq!(first(&of), READY);
-    }
+/// Takes in what the write that is decided on was answered.
+fn marked(memory: &mut UsageMemory, of: &Snapshot, result: Result<(), WriteFailure>) {
+    let Decision::Act(action) = decide(of, memory) else {
+        panic!("it writes");
+    };
+    let moment = Moment {
+        now: of.now,
+        leadership: Leadership {
+            leads: true,
+            term: 0,
+            draining: false,
+        },
+        jitter: 0.5,
+    };
+    let _: Follow<()> = record_performed(memory, of, &action, Performed::Written(result), of.now, &moment);
 }
 
 #[test]

@@ -58,6 +58,7 @@ mod tests {
             uid: uid.to_owned(),
             title: format!("Usage {uid}"),
             details: "why".to_owned(),
+            created: None,
             is_deleting,
             has_finalizer: true,
             of: None,

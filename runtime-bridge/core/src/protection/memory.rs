@@ -6,7 +6,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{decision::UsageWrite, snapshot::ControllerState};
-use crate::managed::Event;
+use crate::{
+    composite::{WriteFailure, WriteFailureKind},
+    managed::Event,
+};
 
 /// What a process remembers of one usage.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,6 +28,8 @@ pub struct UsageMemory {
     pub(super) failed_read: Option<(Timestamp, String)>,
     /// The write of the used resource that failed.
     pub(super) failed: Option<FailedWrite>,
+    /// Whether a write of the label may still be carried out.
+    pub(super) label_writes: LabelWrites,
     /// The last write of the usage beside its status.
     pub(super) last_write: Option<UsageWrite>,
     /// What the last status became on its way: sent, stored.
@@ -39,6 +44,44 @@ pub struct UsageMemory {
     pub(super) reported: BTreeSet<String>,
     /// To be recorded.
     pub(super) events: Vec<Event>,
+}
+
+/// What is known of the writes of the label that were sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum LabelWrites {
+    /// Nothing: another process, or term, may have sent some.
+    #[default]
+    Unknown,
+    /// The last one had no answer: it may be carried out later.
+    Unanswered,
+    /// All were answered that were sent for the object of this uid.
+    Settled(String),
+}
+
+impl LabelWrites {
+    /// Each is guarded by the object's version, so that one that was carried out rejects all that were sent before it.
+    pub(super) fn record(&mut self, uid: &str, result: &Result<(), WriteFailure>) {
+        match (result.as_ref().map_err(|failure| failure.kind), &self) {
+            (Err(WriteFailureKind::Unknown), _) => *self = Self::Unanswered,
+            // No usage is kept for ever by an object that the bridge may not write, and never wrote as far as is known.
+            (Ok(()), _) | (Err(WriteFailureKind::Rejected), Self::Unknown | Self::Settled(_)) => {
+                *self = Self::Settled(uid.to_owned());
+            }
+            (
+                Err(
+                    WriteFailureKind::AlreadyExists
+                    | WriteFailureKind::Conflict
+                    | WriteFailureKind::NotDone
+                    | WriteFailureKind::Rejected,
+                ),
+                _,
+            ) => {}
+        }
+    }
+
+    pub(super) fn is_settled(&self, uid: &str) -> bool {
+        matches!(self, Self::Settled(settled) if settled == uid)
+    }
 }
 
 /// A write of the used resource that failed.

@@ -119,10 +119,13 @@ pub(super) fn record<A>(
             memory.failed_writes = 0;
             memory.last_write = Some((**write).clone());
         }
-        (Action::Mark(_), Performed::Written(result)) => match result {
-            Ok(()) => memory.failed = None,
-            Err(failure) => memory.failed(&failure, moment),
-        },
+        (Action::Mark(write), Performed::Written(result)) => {
+            memory.label_writes.record(&write.uid, &result);
+            match result {
+                Ok(()) => memory.failed = None,
+                Err(failure) => memory.failed(&failure, moment),
+            }
+        }
         (Action::Replay(replay), Performed::Written(result)) => match result {
             Ok(()) => {
                 memory.failed = None;

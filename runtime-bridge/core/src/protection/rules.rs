@@ -41,6 +41,16 @@ pub(super) fn is_verified(of: &Facts) -> bool {
         || Rule::UsageIsVerified.is_off()
 }
 
+/// It names another object than before, and the former one may still bear its label.
+pub(super) fn holds_former(of: &Facts) -> bool {
+    let record = of.snapshot.usage.record();
+    let names_another = of
+        .found()
+        .zip(record)
+        .is_some_and(|((now, _), record)| record.of.reference.id(None) != now.id(None));
+    names_another && !matches!(of.fate(Side::Used), Fate::Nothing | Fate::Gone)
+}
+
 /// What a usage that is being deleted does: decided by who controls it, and never by a label or a name.
 pub(super) fn course(of: &Facts) -> Course {
     let (lives, began) = match of.fate(Side::Using) {

@@ -14,7 +14,10 @@ use super::{
     view::{UsageView, unlisted},
 };
 use crate::{
-    composite::{ConditionReport, ConditionStamp, READY, in_order, status_differs, stored_conditions},
+    composite::{
+        ConditionReport, ConditionStamp, LiveObject, READY, ResourceRef, in_order, status_differs,
+        stored_conditions,
+    },
     managed::Event,
     reasons::{ConditionReason, UsageEvent, UsageReason},
     rule::Rule,
@@ -42,6 +45,15 @@ impl Standing {
         }
         if let Some((event, message)) = problem(of) {
             return Self::no(UsageReason::ResourceNotFound, event, message);
+        }
+        if rules::holds_former(of) {
+            return match going(of) {
+                Some((event, message)) => Self::no(UsageReason::FormerLabelled, event, message),
+                None => Self {
+                    ready: None,
+                    events: Vec::new(),
+                },
+            };
         }
         let failed = of.memory.failed.as_ref().filter(|failed| !failed.is_conflict);
         if let Some(failed) = failed.filter(|_| due_mark(of).is_some()) {
@@ -192,7 +204,7 @@ impl Standing {
     }
 }
 
-/// What keeps a usage that may go.
+/// What keeps a usage from letting the used resource go.
 fn going(of: &Facts) -> Option<(UsageEvent, String)> {
     let failed = of.memory.failed.as_ref().filter(|failed| !failed.is_conflict);
     match (of.fate(Side::Used), failed) {
@@ -207,9 +219,8 @@ fn going(of: &Facts) -> Option<(UsageEvent, String)> {
                 format!("cannot get used resource: {why}"),
             ))
         }
-        (Fate::Exists(_, object), Some(failed)) => {
-            let is_held = Mark::of(object).held_by.contains(of.snapshot.usage.uid());
-            Some(if is_held {
+        (Fate::Exists(reference, object), Some(failed)) => {
+            Some(if due_unmark(of, reference, object).is_some() {
                 let message = format!("cannot take the label off the used resource: {}", failed.message);
                 (UsageEvent::RemoveInUseLabel, message)
             } else {
@@ -292,6 +303,17 @@ pub(super) fn due_mark(of: &Facts) -> Option<MarkWrite> {
         .collect();
     let mark = holding::joined(&Mark::of(object), of.snapshot.usage.uid(), &usages);
     MarkWrite::of(reference, object, mark)
+}
+
+/// What is still to be written to the used resource, so that nothing of the usage is on it, now or later; `None`: nothing.
+///
+/// A write of the label that was not answered, by this process or by the one before it, may land at any later time as long as the object is of the
+/// version that it was decided on. So the label is set once more and taken off again, which makes two versions.
+pub(super) fn due_unmark(of: &Facts, reference: &ResourceRef, object: &LiveObject) -> Option<MarkWrite> {
+    let (uid, gone, others) = (of.snapshot.usage.uid(), &of.snapshot.gone, &of.snapshot.others);
+    let left = holding::left(&Mark::of(object), uid, gone, others);
+    let is_settled = of.memory.label_writes.is_settled(object.uid()) || Rule::LateLabelIsRejected.is_off();
+    MarkWrite::of(reference, object, left).or_else(|| due_mark(of).filter(|_| !is_settled))
 }
 
 /// The used resource bears all that it is to bear, and is the one that is named.

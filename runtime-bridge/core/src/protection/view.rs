@@ -1,11 +1,16 @@
 //! A usage as others see it: what it protects, and from what.
 
+use jiff::Timestamp;
+
 use super::{
     mark::Mark,
     names,
     usage::{Side, Usage, Which},
 };
-use crate::composite::{LiveObject, ObjectId};
+use crate::{
+    composite::{LiveObject, ObjectId},
+    rule::Rule,
+};
 
 /// Shows why usages cannot be listed.
 const LIST: &str = "kubectl get usages.protection.crossplane.io,clusterusages.protection.crossplane.io,usages.apiextensions.crossplane.io -A";
@@ -31,6 +36,8 @@ pub struct UsageView {
     pub title: String,
     /// What uses what, or why; empty: the bridge has not written it yet.
     pub details: String,
+    /// Since when it exists.
+    pub created: Option<Timestamp>,
     /// It is being deleted.
     pub is_deleting: bool,
     /// It bears the finalizer of usages: before it goes, it lets its object go.
@@ -97,6 +104,7 @@ impl UsageView {
             uid: usage.uid().to_owned(),
             title: usage.title(),
             details: usage.annotation(names::DETAILS).unwrap_or_default().to_owned(),
+            created: usage.created(),
             is_deleting: usage.is_deleting(),
             has_finalizer: usage.has_finalizer(),
             of: named(Side::Used),
@@ -107,6 +115,14 @@ impl UsageView {
     /// The object may not be deleted as long as this usage is as it is. One that is being deleted, and has let its object go, protects it no more.
     pub fn protects(&self, id: &ObjectId, object: &LiveObject) -> bool {
         if self.is_deleting && !Mark::of(object).held_by.contains(&self.uid) {
+            return false;
+        }
+        // A deletion that was accepted while there was no usage goes on: else both would wait for each other.
+        let is_later = self
+            .created
+            .zip(object.deletion_time())
+            .is_some_and(|(created, deleted)| created > deleted);
+        if is_later && !Rule::UsageHoldsNoEarlierDeletion.is_off() {
             return false;
         }
         // A successor of the used object is protected as soon as the usage is seen to.
@@ -161,6 +177,21 @@ mod tests {
         assert!(!deleting.protects(&id("db"), &object));
         object.object_mut()["metadata"]["annotations"] = json!({names::HELD_BY: "x,uid-usage"});
         assert!(deleting.protects(&id("db"), &object));
+    }
+
+    /// Seed 7000029: a composite resource waited for the end of what its usage kept.
+    #[test]
+    fn a_usage_holds_no_deletion_that_began_before_it() {
+        let usage = UsageView::of(&sample::recorded());
+        let mut object = sample::marked();
+        let protects = |object: &mut LiveObject, deleted: &str| {
+            object.object_mut()["metadata"]["deletionTimestamp"] = json!(deleted);
+            usage.protects(&id("db"), object)
+        };
+        assert!(!protects(&mut object, "2025-12-31T23:59:59Z"));
+        // Times are of whole seconds.
+        assert!(protects(&mut object, "2026-01-01T00:00:00Z"));
+        assert!(protects(&mut object, "2026-01-01T00:00:01Z"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ fn left(edit: impl FnOnce(&mut Snapshot, &mut LiveObject)) -> String {
     let mut object = bare();
     edit(&mut of, &mut object);
     of.used = Known::Object(sample::reference("Db", "db"), sample::exists(object));
-    first(&of)
+    decided(&of, &settled())
 }
 
 const DELETES: &str = "delete Db db";

@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use super::super::{
-    decision::{Action, MarkWrite, Replay},
+    decision::{Action, Replay},
     facts::{Facts, Fate},
-    holding,
-    mark::Mark,
     outcome::{Flow, NEXT, act, report_and_rest, rest},
     rules::{self, Course},
     snapshot::Subject,
-    standing::due_mark,
+    standing::{due_mark, due_unmark},
     usage::Side,
 };
 use crate::rule::Rule;
@@ -59,19 +57,31 @@ pub(in super::super) fn leave(of: &Facts) -> Flow {
     if !is_deleting(of) || Rule::UsageOutlivesLabel.is_off() {
         return NEXT;
     }
+    let_go(of)
+}
+
+/// It names another object than before: the former one is let go first, as the usage has the uid of one.
+pub(in super::super) fn leave_former(of: &Facts) -> Flow {
+    if rules::holds_former(of) { let_go(of) } else { NEXT }
+}
+
+/// Takes the label off the used object, as far as it is of this usage.
+fn let_go(of: &Facts) -> Flow {
     match of.fate(Side::Used) {
         Fate::Nothing | Fate::Gone => NEXT,
         Fate::Unseen if of.unread().is_none() => act(Action::Observe(Subject::Resource(Side::Used))),
         Fate::Unseen => report_and_rest(of, of.memory.failed_read.as_ref().map(|(until, _)| *until)),
         Fate::Unknown(_) => report_and_rest(of, Some(of.snapshot.now + LOOK_AGAIN)),
         Fate::Exists(reference, object) => {
-            let (gone, others) = (&of.snapshot.gone, &of.snapshot.others);
-            let mark = holding::left(&Mark::of(object), of.snapshot.usage.uid(), gone, others);
-            let Some(write) = MarkWrite::of(reference, object, mark) else {
+            let Some(write) = due_unmark(of, reference, object) else {
                 return NEXT;
             };
             if of.is_held_back() {
                 return report_and_rest(of, of.memory.failed.as_ref().map(|failed| failed.retry_at));
+            }
+            // It is set once more only by a usage that exists.
+            if write.mark.held_by.contains(of.snapshot.usage.uid()) && !rules::is_verified(of) {
+                return act(Action::VerifyResourceVersion);
             }
             act(Action::Mark(Box::new(write)))
         }

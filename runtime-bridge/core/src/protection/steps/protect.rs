@@ -5,15 +5,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::super::{
-    decision::{Action, MarkWrite},
-    facts::{Facts, Fate},
-    holding,
-    mark::Mark,
+    decision::Action,
+    facts::Facts,
     outcome::{Flow, NEXT, act, report_and_rest, rest as rest_until, until},
     rules,
-    snapshot::{Resolution, Subject},
+    snapshot::Resolution,
     standing::{Standing, due_mark},
-    usage::Side,
     write::usage_write,
 };
 use crate::{managed::Rest, reasons::UsageReason, rule::Rule};
@@ -45,28 +42,6 @@ pub(in super::super) fn wait_for_usages(of: &Facts) -> Flow {
         // What takes longer is reported, and no matter of a moment.
         Some(_) => report_and_rest(of, Some(now + LOOK_AGAIN)),
         None => rest_until(Some(now + USAGES_AGAIN)),
-    }
-}
-
-/// It names another object than before: the former one is let go.
-pub(in super::super) fn leave_former(of: &Facts) -> Flow {
-    let Some((now, _)) = of.found() else { return NEXT };
-    let record = of.snapshot.usage.record();
-    if record.is_none_or(|record| record.of.reference.id(None) == now.id(None)) {
-        return NEXT;
-    }
-    match of.fate(Side::Used) {
-        Fate::Exists(reference, object) => {
-            let (gone, others) = (&of.snapshot.gone, &of.snapshot.others);
-            let mark = holding::left(&Mark::of(object), of.snapshot.usage.uid(), gone, others);
-            match MarkWrite::of(reference, object, mark) {
-                Some(_) if of.is_held_back() => NEXT,
-                Some(write) => act(Action::Mark(Box::new(write))),
-                None => NEXT,
-            }
-        }
-        Fate::Unseen if of.unread().is_none() => act(Action::Observe(Subject::Resource(Side::Used))),
-        Fate::Unseen | Fate::Unknown(_) | Fate::Nothing | Fate::Gone => NEXT,
     }
 }
 

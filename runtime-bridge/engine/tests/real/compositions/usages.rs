@@ -2,6 +2,7 @@
 
 mod composed;
 mod cycle;
+mod labels;
 mod unlisted;
 mod using;
 
@@ -145,44 +146,6 @@ async fn a_bridge_that_is_restarted_writes_nothing_for_a_usage() {
     bridge.rests().await;
     // Those of the second usage alone.
     assert_eq!(bridge.writes().values().sum::<u64>(), 3, "{:?}", bridge.writes());
-    bridge.end().await;
-}
-
-#[tokio::test]
-async fn two_usages_share_a_label_and_the_last_takes_it_off() {
-    let (stage, bridge, namespace) = begin().await;
-    stage.create(&maps(&namespace), &map("db")).await;
-    let path = |name: &str| format!("{}/{name}", usages(&namespace));
-    for name in ["a", "b"] {
-        let one = usage(name, &json!({"of": named("db"), "reason": name}));
-        stage.create(&usages(&namespace), &one).await;
-    }
-    for name in ["a", "b"] {
-        ready(&stage, &path(name)).await;
-    }
-    let db = format!("{}/db", maps(&namespace));
-    let by = |text: &'static str| {
-        move |db: &Value| db["metadata"]["annotations"]["crossbridge.dev/in-use-by"] == text
-    };
-    stage.object(&db, by("Usage one/a: a (and 1 more)")).await;
-    stage.admin.delete(&path("a")).await.unwrap();
-    stage.gone(&path("a")).await;
-    let left = stage.object(&db, by("Usage one/b: b")).await;
-    assert!(is_in_use(&left));
-    stage.admin.delete(&path("b")).await.unwrap();
-    stage.gone(&path("b")).await;
-    stage.object(&db, |db| !is_in_use(db)).await;
-    // Both at once.
-    for name in ["a", "b"] {
-        let one = usage(name, &json!({"of": named("db"), "reason": name}));
-        stage.create(&usages(&namespace), &one).await;
-        ready(&stage, &path(name)).await;
-    }
-    stage.admin.delete(&usages(&namespace)).await.unwrap();
-    for name in ["a", "b"] {
-        stage.gone(&path(name)).await;
-    }
-    stage.object(&db, |db| !is_in_use(db)).await;
     bridge.end().await;
 }
 
