@@ -29,7 +29,7 @@ use tonic::transport::Server;
 
 use crate::cluster::{Cluster, is_true, object, until, until_gone};
 
-const LIMIT: Duration = Duration::from_mins(1);
+pub const LIMIT: Duration = Duration::from_mins(1);
 
 pub const CRDS: [&str; 9] = [
     "clusterusages.protection.crossplane.io",

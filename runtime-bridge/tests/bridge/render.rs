@@ -3,17 +3,21 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use kube::api::{DeleteParams, DynamicObject, ListParams};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
 
 use crate::{
     admin::Bridge,
     cluster::{Cluster, is_true, until, until_gone},
-    compositions::{Function, api, composed, composition, create, define, order, orders, ready},
+    compositions::{
+        Function, LIMIT, api, composed, composition, create, crossplane, define, order, orders, ready,
+    },
     program::{BRIDGE, Ran, run},
 };
 
@@ -342,19 +346,27 @@ async fn a_bridge_composes_in_two_runs_what_is_rendered_twice() {
     let flag = function.flag();
     let bridge = Bridge::start_without_plugins(&cluster, &["--compositions", "--function", &flag]).await;
     define(&cluster).await;
-    let compositions = api(
-        &cluster,
-        "apiextensions.crossplane.io",
-        "v1",
-        "Composition",
-        false,
-    );
+    let compositions = crossplane(&cluster, "v1", "Composition");
     compositions
         .delete("orders", &DeleteParams::default())
         .await
         .unwrap();
     until_gone(compositions.clone(), "orders").await;
     create(&compositions, composition_of_two_steps()).await;
+    // A run of the former revision would leave its references for a while.
+    let revisions = crossplane(&cluster, "v1", "CompositionRevision");
+    let begun = Instant::now();
+    loop {
+        let all = revisions.list(&ListParams::default()).await.unwrap();
+        if all
+            .iter()
+            .any(|one| one.data["spec"]["pipeline"][0]["step"] == "first")
+        {
+            break;
+        }
+        assert!(begun.elapsed() < LIMIT, "no revision of two steps");
+        sleep(Duration::from_millis(50)).await;
+    }
     let base = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "base", "namespace": "default" },
         "data": { "value": "from base" },

@@ -74,6 +74,7 @@ mod tests {
             title: format!("Usage {uid}"),
             details: String::new(),
             created: None,
+            controller: None,
             is_deleting: false,
             has_finalizer: true,
             of: Some(named(of)),

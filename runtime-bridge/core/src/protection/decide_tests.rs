@@ -64,7 +64,10 @@ fn verified() -> UsageMemory {
 /// Every write of the label was answered.
 fn settled() -> UsageMemory {
     UsageMemory {
-        label_writes: LabelWrites::Settled("uid-db".to_owned()),
+        label_writes: LabelWrites {
+            settled: Some("uid-db".to_owned()),
+            unanswered: None,
+        },
         ..verified()
     }
 }
@@ -129,10 +132,9 @@ fn a_usage_is_ready_after_three_writes() {
     let marked = sample::marked();
     let patch = write.mark.patch();
     assert_eq!(patch["metadata"]["labels"], marked.object()["metadata"]["labels"]);
-    assert_eq!(
-        patch["metadata"]["annotations"],
-        marked.object()["metadata"]["annotations"]
-    );
+    let mut annotations = marked.object()["metadata"]["annotations"].clone();
+    annotations[names::LET_GO_BY] = Value::Null;
+    assert_eq!(patch["metadata"]["annotations"], annotations);
     assert_eq!(
         (write.uid.as_str(), write.resource_version.as_str()),
         ("uid-db", "5")

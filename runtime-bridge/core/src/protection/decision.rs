@@ -122,6 +122,9 @@ impl fmt::Display for Action {
             Self::Observe(Subject::Controller) => f.write_str("observe controller"),
             Self::VerifyResourceVersion => f.write_str("verify resourceVersion"),
             Self::Write(write) => write!(f, "write {}", write.why.join(", ")),
+            Self::Mark(write) if write.mark.let_go_by.is_some() => {
+                write!(f, "let {} {} go", write.reference.kind, write.reference.name)
+            }
             Self::Mark(write) if write.mark.label => {
                 write!(
                     f,

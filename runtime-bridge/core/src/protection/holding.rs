@@ -14,6 +14,7 @@ pub(super) fn joined(mark: &Mark, uid: &str, usages: &[UsageView]) -> Mark {
         label: true,
         text: Some(text(&held_by, usages)),
         held_by,
+        let_go_by: None,
     }
 }
 
@@ -31,6 +32,7 @@ pub(super) fn left(mark: &Mark, uid: &str, gone: &BTreeSet<String>, others: &[Us
         label: mark.label,
         text: Some(text(&held_by, others)).filter(|text| !text.is_empty()),
         held_by,
+        let_go_by: None,
     }
 }
 
@@ -59,6 +61,7 @@ mod tests {
             title: format!("Usage {uid}"),
             details: "why".to_owned(),
             created: None,
+            controller: None,
             is_deleting,
             has_finalizer: true,
             of: None,

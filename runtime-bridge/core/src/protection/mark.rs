@@ -16,6 +16,8 @@ pub struct Mark {
     pub text: Option<String>,
     /// Uids of the usages that hold the label.
     pub held_by: BTreeSet<String>,
+    /// Uid of a usage that is letting it go.
+    pub let_go_by: Option<String>,
 }
 
 impl Mark {
@@ -30,6 +32,7 @@ impl Mark {
                 .filter(|uid| !uid.is_empty())
                 .map(ToOwned::to_owned)
                 .collect(),
+            let_go_by: object.annotation(names::LET_GO_BY).map(ToOwned::to_owned),
         }
     }
 
@@ -39,7 +42,7 @@ impl Mark {
         let held_by = Some(held_by.join(",")).filter(|held_by| !held_by.is_empty());
         json!({"metadata": {
             "labels": {names::IN_USE: self.label.then_some("true")},
-            "annotations": {names::IN_USE_BY: self.text, names::HELD_BY: held_by},
+            "annotations": {names::IN_USE_BY: self.text, names::HELD_BY: held_by, names::LET_GO_BY: self.let_go_by},
         }})
     }
 }

@@ -5,9 +5,12 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{decision::UsageWrite, snapshot::ControllerState};
+use super::{
+    decision::{MarkWrite, UsageWrite},
+    snapshot::ControllerState,
+};
 use crate::{
-    composite::{WriteFailure, WriteFailureKind},
+    composite::{LiveObject, WriteFailure, WriteFailureKind},
     managed::Event,
 };
 
@@ -28,7 +31,7 @@ pub struct UsageMemory {
     pub(super) failed_read: Option<(Timestamp, String)>,
     /// The write of the used resource that failed.
     pub(super) failed: Option<FailedWrite>,
-    /// Whether a write of the label may still be carried out.
+    /// Of the used object: whether one of them may still be carried out.
     pub(super) label_writes: LabelWrites,
     /// The last write of the usage beside its status.
     pub(super) last_write: Option<UsageWrite>,
@@ -46,41 +49,43 @@ pub struct UsageMemory {
     pub(super) events: Vec<Event>,
 }
 
-/// What is known of the writes of the label that were sent.
+/// What is known of the writes of the label that were sent. Each is guarded by the object's version, so that one that is carried out rejects all that were
+/// sent before it, whoever sent them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) enum LabelWrites {
-    /// Nothing: another process, or term, may have sent some.
-    #[default]
-    Unknown,
-    /// The last one had no answer: it may be carried out later.
-    Unanswered,
-    /// All were answered that were sent for the object of this uid.
-    Settled(String),
+pub(super) struct LabelWrites {
+    /// Uid of the object of which a write was carried out in this term: what another process or term had sent is rejected.
+    pub settled: Option<String>,
+    /// Uid and version that the last write was decided on that had no answer, and by which the usage would hold the label.
+    pub unanswered: Option<(String, String)>,
 }
 
 impl LabelWrites {
-    /// Each is guarded by the object's version, so that one that was carried out rejects all that were sent before it.
-    pub(super) fn record(&mut self, uid: &str, result: &Result<(), WriteFailure>) {
-        match (result.as_ref().map_err(|failure| failure.kind), &self) {
-            (Err(WriteFailureKind::Unknown), _) => *self = Self::Unanswered,
-            // No usage is kept for ever by an object that the bridge may not write, and never wrote as far as is known.
-            (Ok(()), _) | (Err(WriteFailureKind::Rejected), Self::Unknown | Self::Settled(_)) => {
-                *self = Self::Settled(uid.to_owned());
+    pub(super) fn record(&mut self, usage: &str, write: &MarkWrite, result: &Result<(), WriteFailure>) {
+        match result.as_ref().map_err(|failure| failure.kind) {
+            Ok(()) => self.settle(write),
+            // No usage is kept for ever by an object that the bridge may not write.
+            Err(WriteFailureKind::Rejected) if write.mark.let_go_by.is_some() => self.settle(write),
+            Err(WriteFailureKind::Unknown) if write.mark.held_by.contains(usage) => {
+                self.unanswered = Some((write.uid.clone(), write.resource_version.clone()));
             }
-            (
-                Err(
-                    WriteFailureKind::AlreadyExists
-                    | WriteFailureKind::Conflict
-                    | WriteFailureKind::NotDone
-                    | WriteFailureKind::Rejected,
-                ),
-                _,
-            ) => {}
+            Err(_) => {}
         }
     }
 
-    pub(super) fn is_settled(&self, uid: &str) -> bool {
-        matches!(self, Self::Settled(settled) if settled == uid)
+    fn settle(&mut self, write: &MarkWrite) {
+        *self = Self {
+            settled: Some(write.uid.clone()),
+            unanswered: None,
+        };
+    }
+
+    /// No write of the label that was sent can be carried out any more.
+    pub(super) fn are_settled(&self, object: &LiveObject) -> bool {
+        let may_land = self
+            .unanswered
+            .as_ref()
+            .is_some_and(|(uid, version)| uid == object.uid() && version == object.resource_version());
+        self.settled.as_deref() == Some(object.uid()) && !may_land
     }
 }
 

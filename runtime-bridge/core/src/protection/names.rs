@@ -12,6 +12,8 @@ pub const RECORD: &str = "crossbridge.dev/usage";
 pub const IN_USE_BY: &str = "crossbridge.dev/in-use-by";
 /// Annotation of a used object: uids of the usages that hold its label, separated by commas.
 pub const HELD_BY: &str = "crossbridge.dev/in-use-held-by";
+/// Annotation of a used object: uid of a usage that lets it go. It makes another version of the object, and is taken off again.
+pub const LET_GO_BY: &str = "crossbridge.dev/in-use-let-go-by";
 /// Annotation of a used object: the propagation policy of the last deletion that was refused.
 pub const ATTEMPT: &str = "usage.crossplane.io/deletion-attempt-with-policy";
 /// Annotation of a used object: when that was (RFC 3339). An attempt without a time is never repeated.

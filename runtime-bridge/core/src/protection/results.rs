@@ -120,7 +120,7 @@ pub(super) fn record<A>(
             memory.last_write = Some((**write).clone());
         }
         (Action::Mark(write), Performed::Written(result)) => {
-            memory.label_writes.record(&write.uid, &result);
+            memory.label_writes.record(snapshot.usage.uid(), write, &result);
             match result {
                 Ok(()) => memory.failed = None,
                 Err(failure) => memory.failed(&failure, moment),

@@ -41,14 +41,14 @@ pub(super) fn is_verified(of: &Facts) -> bool {
         || Rule::UsageIsVerified.is_off()
 }
 
-/// It names another object than before, and the former one may still bear its label.
-pub(super) fn holds_former(of: &Facts) -> bool {
+/// It names another object than before, and can turn to it as soon as the former one is let go.
+pub(super) fn leaves_former(of: &Facts) -> bool {
     let record = of.snapshot.usage.record();
     let names_another = of
         .found()
         .zip(record)
         .is_some_and(|((now, _), record)| record.of.reference.id(None) != now.id(None));
-    names_another && !matches!(of.fate(Side::Used), Fate::Nothing | Fate::Gone)
+    names_another && of.has_using() && !matches!(of.fate(Side::Used), Fate::Nothing | Fate::Gone)
 }
 
 /// What a usage that is being deleted does: decided by who controls it, and never by a label or a name.

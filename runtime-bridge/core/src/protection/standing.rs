@@ -46,9 +46,9 @@ impl Standing {
         if let Some((event, message)) = problem(of) {
             return Self::no(UsageReason::ResourceNotFound, event, message);
         }
-        if rules::holds_former(of) {
+        if rules::leaves_former(of) {
             return match going(of) {
-                Some((event, message)) => Self::no(UsageReason::FormerLabelled, event, message),
+                Some((event, message)) => Self::no(UsageReason::FormerHeld, event, message),
                 None => Self {
                     ready: None,
                     events: Vec::new(),
@@ -207,24 +207,26 @@ impl Standing {
 /// What keeps a usage from letting the used resource go.
 fn going(of: &Facts) -> Option<(UsageEvent, String)> {
     let failed = of.memory.failed.as_ref().filter(|failed| !failed.is_conflict);
+    let what = if of.snapshot.usage.is_deleting() {
+        "used resource"
+    } else {
+        "former used resource"
+    };
+    let unread = |why: &str| Some((UsageEvent::GetUsedResource, format!("cannot get {what}: {why}")));
     match (of.fate(Side::Used), failed) {
-        (Fate::Unknown(why), _) => Some((
-            UsageEvent::GetUsedResource,
-            format!("cannot get used resource: {why}"),
-        )),
-        (Fate::Unseen, _) => {
-            let why = of.unread()?;
-            Some((
-                UsageEvent::GetUsedResource,
-                format!("cannot get used resource: {why}"),
-            ))
-        }
+        (Fate::Unknown(why), _) => unread(why),
+        (Fate::Unseen, _) => unread(of.unread()?),
         (Fate::Exists(reference, object), Some(failed)) => {
-            Some(if due_unmark(of, reference, object).is_some() {
-                let message = format!("cannot take the label off the used resource: {}", failed.message);
+            let is_held = Mark::of(object).held_by.contains(of.snapshot.usage.uid());
+            let why = &failed.message;
+            Some(if is_held {
+                let message = format!("cannot take the label off the {what}: {why}");
+                (UsageEvent::RemoveInUseLabel, message)
+            } else if due_unmark(of, reference, object).is_some() {
+                let message = format!("cannot make sure that no label comes to the {what}: {why}");
                 (UsageEvent::RemoveInUseLabel, message)
             } else {
-                let message = format!("cannot delete the used resource: {}", failed.message);
+                let message = format!("cannot delete the {what}: {why}");
                 (UsageEvent::ReplayDeletion, message)
             })
         }
@@ -307,13 +309,25 @@ pub(super) fn due_mark(of: &Facts) -> Option<MarkWrite> {
 
 /// What is still to be written to the used resource, so that nothing of the usage is on it, now or later; `None`: nothing.
 ///
-/// A write of the label that was not answered, by this process or by the one before it, may land at any later time as long as the object is of the
-/// version that it was decided on. So the label is set once more and taken off again, which makes two versions.
+/// A write of the label that was not answered, by this process or by the one before it, may be carried out at any later time as long as the object is of
+/// the version that it was decided on. So an annotation that means nothing is set and taken off again, which makes two versions.
 pub(super) fn due_unmark(of: &Facts, reference: &ResourceRef, object: &LiveObject) -> Option<MarkWrite> {
     let (uid, gone, others) = (of.snapshot.usage.uid(), &of.snapshot.gone, &of.snapshot.others);
-    let left = holding::left(&Mark::of(object), uid, gone, others);
-    let is_settled = of.memory.label_writes.is_settled(object.uid()) || Rule::LateLabelIsRejected.is_off();
-    MarkWrite::of(reference, object, left).or_else(|| due_mark(of).filter(|_| !is_settled))
+    let has = Mark::of(object);
+    let left = holding::left(&has, uid, gone, others);
+    let is_settled = of.memory.label_writes.are_settled(object) || Rule::LateLabelIsRejected.is_off();
+    let closing = || {
+        let let_go_by = Some(uid.to_owned());
+        MarkWrite::of(
+            reference,
+            object,
+            Mark {
+                let_go_by,
+                ..has.clone()
+            },
+        )
+    };
+    MarkWrite::of(reference, object, left).or_else(|| closing().filter(|_| !is_settled))
 }
 
 /// The used resource bears all that it is to bear, and is the one that is named.

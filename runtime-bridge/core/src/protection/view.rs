@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::{
+    facts::deletion_began,
     mark::Mark,
     names,
     usage::{Side, Usage, Which},
@@ -38,6 +39,8 @@ pub struct UsageView {
     pub details: String,
     /// Since when it exists.
     pub created: Option<Timestamp>,
+    /// Uid of what controls it.
+    pub controller: Option<String>,
     /// It is being deleted.
     pub is_deleting: bool,
     /// It bears the finalizer of usages: before it goes, it lets its object go.
@@ -105,6 +108,10 @@ impl UsageView {
             title: usage.title(),
             details: usage.annotation(names::DETAILS).unwrap_or_default().to_owned(),
             created: usage.created(),
+            controller: usage
+                .controller()
+                .and_then(|controller| controller["uid"].as_str())
+                .map(ToOwned::to_owned),
             is_deleting: usage.is_deleting(),
             has_finalizer: usage.has_finalizer(),
             of: named(Side::Used),
@@ -117,18 +124,24 @@ impl UsageView {
         if self.is_deleting && !Mark::of(object).held_by.contains(&self.uid) {
             return false;
         }
-        // A deletion that was accepted while there was no usage goes on: else both would wait for each other.
-        let is_later = self
-            .created
-            .zip(object.deletion_time())
-            .is_some_and(|(created, deleted)| created > deleted);
-        if is_later && !Rule::UsageHoldsNoEarlierDeletion.is_off() {
+        if self.comes_too_late(object) && !Rule::UsageHoldsNoEarlierDeletion.is_off() {
             return false;
         }
         // A successor of the used object is protected as soon as the usage is seen to.
         let is_named =
             |of: &NamedObject| of.is(id, object.uid()) || (!self.is_deleting && of.has_name_of(id));
         self.of.as_ref().is_some_and(is_named)
+    }
+
+    /// What composes both waits until the object is gone, and keeps the usage: that would hold a deletion for ever which began while there was no usage.
+    /// Times are of whole seconds.
+    fn comes_too_late(&self, object: &LiveObject) -> bool {
+        let controller = object
+            .controller()
+            .and_then(|controller| controller["uid"].as_str());
+        let is_of_the_same = controller.is_some() && self.controller.as_deref() == controller;
+        let times = self.created.zip(deletion_began(object));
+        is_of_the_same && times.is_some_and(|(created, deleted)| created > deleted)
     }
 
     /// `Usage default/protect-db: App/app uses Db/db`.
@@ -181,17 +194,22 @@ mod tests {
 
     /// Seed 7000029: a composite resource waited for the end of what its usage kept.
     #[test]
-    fn a_usage_holds_no_deletion_that_began_before_it() {
-        let usage = UsageView::of(&sample::recorded());
-        let mut object = sample::marked();
-        let protects = |object: &mut LiveObject, deleted: &str| {
+    fn a_usage_holds_no_earlier_deletion_of_what_is_composed_with_it() {
+        let owned = |uid: &str| json!([{"uid": uid, "controller": true}]);
+        let protects = |controllers: [&str; 2], deleted: &str| {
+            let [mut usage, mut object] = [sample::recorded().0, sample::marked()];
+            usage.object_mut()["metadata"]["ownerReferences"] = owned(controllers[0]);
+            object.object_mut()["metadata"]["ownerReferences"] = owned(controllers[1]);
             object.object_mut()["metadata"]["deletionTimestamp"] = json!(deleted);
-            usage.protects(&id("db"), object)
+            UsageView::of(&Usage(usage)).protects(&id("db"), &object)
         };
-        assert!(!protects(&mut object, "2025-12-31T23:59:59Z"));
-        // Times are of whole seconds.
-        assert!(protects(&mut object, "2026-01-01T00:00:00Z"));
-        assert!(protects(&mut object, "2026-01-01T00:00:01Z"));
+        assert!(!protects(["xr", "xr"], "2025-12-31T23:59:59Z"));
+        assert!(protects(["xr", "xr"], "2026-01-01T00:00:00Z"));
+        assert!(protects(["xr", "xr"], "2026-01-01T00:00:01Z"));
+        assert!(
+            protects(["xr", "other"], "2025-12-31T23:59:59Z"),
+            "nobody composes both"
+        );
     }
 
     #[test]

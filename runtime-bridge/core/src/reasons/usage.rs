@@ -5,7 +5,7 @@ reasons! {
     UsageReason {
         ResourceNotFound = "the used or the using resource is not found, or cannot be read; the message says which" => "create the resource, or correct the usage",
         NotMarked = "the used resource cannot be labelled as in use; the message is the API server's" => "give the bridge the right to patch resources of that kind",
-        FormerLabelled = "the usage names another resource than before, and the label cannot be taken off the former one; the message says why" => "give the bridge the right to patch resources of the former kind",
+        FormerHeld = "the usage names another resource than before, and the former one cannot be let go; the message says why" => "see the message; give the bridge the rights to read and patch resources of the former kind",
         Unreadable = "the usage cannot be read, and is left as it is" => "make it shallower, or rename a key, as the message says",
         GuardNotProved = "it is not proved yet that deletions of what is in use are refused; the message says why" => "see the message",
     }

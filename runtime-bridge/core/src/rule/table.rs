@@ -231,13 +231,13 @@ rules! {
     GoneIsReadLive: "the used or the using object is gone only when a read past the caches finds it so", [Module("protection")];
     LabelOutlivesOtherUsages: "the label of a used object stays while another usage holds it", [Module("protection")];
     UsageOutlivesLabel: "a usage stays until its used object is not held by it any more", [Module("protection")];
-    LateLabelIsRejected: "a usage lets its used object go only when no write of its label can land any more", [Module("protection")];
+    LateLabelIsRejected: "a usage lets its used object go only when no write of its label can be carried out any more, or the object may not be written", [Module("protection")];
     ReadyNeedsGuard: "a usage is ready only while the guard is proved", [Module("protection")];
     ReplayBelongsToTeardown: "a refused deletion is repeated only as part of what asked for it", [Module("protection")];
     InUseIsNotDeleted: "nothing composed or claimed is deleted that a usage protects", [Module("composite"), Module("claim")];
     UsagesAreKnownFirst: "nothing composed or claimed is deleted while it is not known what is in use", [Module("composite"), Module("claim")];
     UsedKeepsItsExternal: "while a usage protects a managed resource its external resource is not deleted", [Module("failures")];
-    UsageHoldsNoEarlierDeletion: "what was being deleted before a usage of it was made is deleted", [Module("protection")];
+    UsageHoldsNoEarlierDeletion: "what was being deleted before the usage was made that is composed with it is deleted", [Module("protection")];
     FirstIsSelected: "of several that a selector matches the first by namespace and name is meant", [Module("protection")];
     OwnUsageGoesLast: "a usage whose using object is its composite resource is deleted after all else", [Module("composite")];
 }

@@ -62,7 +62,11 @@ pub(in super::super) fn leave(of: &Facts) -> Flow {
 
 /// It names another object than before: the former one is let go first, as the usage has the uid of one.
 pub(in super::super) fn leave_former(of: &Facts) -> Flow {
-    if rules::holds_former(of) { let_go(of) } else { NEXT }
+    if rules::leaves_former(of) {
+        let_go(of)
+    } else {
+        NEXT
+    }
 }
 
 /// Takes the label off the used object, as far as it is of this usage.
@@ -78,10 +82,6 @@ fn let_go(of: &Facts) -> Flow {
             };
             if of.is_held_back() {
                 return report_and_rest(of, of.memory.failed.as_ref().map(|failed| failed.retry_at));
-            }
-            // It is set once more only by a usage that exists.
-            if write.mark.held_by.contains(of.snapshot.usage.uid()) && !rules::is_verified(of) {
-                return act(Action::VerifyResourceVersion);
             }
             act(Action::Mark(Box::new(write)))
         }

@@ -56,7 +56,7 @@ pub(in super::super) fn write_usage(of: &Facts) -> Flow {
 }
 
 pub(in super::super) fn mark(of: &Facts) -> Flow {
-    if of.found().is_none() || of.is_held_back() {
+    if of.found().is_none() || of.is_held_back() || rules::leaves_former(of) {
         return NEXT;
     }
     let Some(write) = due_mark(of) else { return NEXT };

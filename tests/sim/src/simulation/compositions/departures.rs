@@ -1,5 +1,6 @@
 //! What a user does by hand to what composes and is composed, beside a scenario.
 
+use fake_kube::state::ClusterState;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -86,17 +87,21 @@ impl Environment {
     /// People delete what was composed and has no owner any more, as they have released or stripped it: nobody else does. Returns whether any of it
     /// is left.
     pub(crate) fn delete_ownerless(&self) -> bool {
-        self.delete_ownerless_of(&COMPOSED.map(|(plural, _)| plural))
+        self.delete_composed_without_owner(|_, _| true)
     }
 
-    /// Likewise, of these kinds alone.
-    pub(super) fn delete_ownerless_of(&self, plurals: &[&str]) -> bool {
+    /// Likewise what was orphaned and is in the way: usages protect what people want to delete, managed resources have the external names that later ones ask
+    /// for.
+    pub(super) fn delete_orphaned(&self) -> bool {
+        self.delete_composed_without_owner(|state, object| {
+            (object["kind"] == "Usage" || object["kind"] == "Table") && state::was_orphaned(state, object)
+        })
+    }
+
+    fn delete_composed_without_owner(&self, is_meant: impl Fn(&ClusterState, &Value) -> bool) -> bool {
         let ownerless: Vec<String> = {
             let state = self.kube.state();
-            let of_kinds = COMPOSED
-                .into_iter()
-                .filter(|(plural, _)| plurals.contains(plural));
-            let all = of_kinds.flat_map(|(plural, group)| {
+            let all = COMPOSED.into_iter().flat_map(|(plural, group)| {
                 let objects = state.all(plural, group);
                 objects.map(move |object| (plural, group, object))
             });
@@ -104,6 +109,7 @@ impl Environment {
                 controller(object).is_none()
                     && !resource_name(object).is_empty()
                     && state::is_composed(object)
+                    && is_meant(&state, object)
             });
             ownerless
                 .map(|(plural, group, object)| state::path(plural, group, object))

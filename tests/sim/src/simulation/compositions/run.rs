@@ -305,8 +305,7 @@ impl Run {
             if self.plan.releases {
                 environment.delete_ownerless();
             }
-            // What was orphaned has the external name that a later composite resource of the same name asks for: a person deletes it.
-            environment.delete_ownerless_of(&["usages", "tables"]);
+            environment.delete_orphaned();
             // What is still being deleted comes back after it.
             for kind in &self.plan.kinds {
                 environment.define(*kind, self.edits_of(*kind));
@@ -326,10 +325,8 @@ impl Run {
         !self.failed()
     }
 
-    /// A definition cannot end while an order is in use by what a chain composes: as it says so, a person deletes the chains,
-    /// and usages that were orphaned with an order, which nobody else does.
+    /// A definition cannot end while an order is in use by what a chain composes: as it says so, a person deletes the chains.
     fn give_up_chains(&self) {
-        self.environment.delete_ownerless_of(&["usages"]);
         for number in 0..self.plan.objects.len() {
             let object = self.object(number);
             let lives = object.get().is_some_and(|object| !is_deleting(&object));

@@ -153,6 +153,28 @@ pub(super) fn orphaning_began(state: &ClusterState, uid: &str) -> Option<u64> {
     began.map(|commit| commit.revision)
 }
 
+/// Whether a person orphaned this together with what else its composite resource had composed.
+pub(super) fn was_orphaned(state: &ClusterState, object: &Value) -> bool {
+    let uid = text(object, "/metadata/uid");
+    let mut of_it = state
+        .history
+        .iter()
+        .filter(|commit| text(&commit.new, "/metadata/uid") == uid);
+    of_it.any(|commit| {
+        let owner = controller(&commit.old).and_then(|owner| owner["uid"].as_str());
+        owner.is_some_and(|owner| orphaning_began(state, owner).is_some())
+    })
+}
+
+/// Whether an object was once among the references of the composite resource of this uid.
+pub(super) fn was_listed(state: &ClusterState, composite: &str, object: &Value) -> bool {
+    let mut of_it = state
+        .history
+        .iter()
+        .filter(|commit| text(&commit.new, "/metadata/uid") == composite);
+    of_it.any(|commit| lists(&commit.new, object))
+}
+
 /// Whether an object bore the mark of what is in use at this revision, and a usage of it has begun to go since.
 pub(super) fn was_released_after(state: &ClusterState, revision: u64, object: &Value) -> bool {
     let uid = text(object, "/metadata/uid");

@@ -25,7 +25,12 @@ pub(super) fn references_come_first(written: &Written) -> Option<String> {
     let (what, uid) = (about(object), owner["uid"].as_str()?);
     match state::composite(written.state, uid) {
         // A composite resource that vanishes does not wait for what was sent: the collector deletes what lands late.
-        None if written.vanishing_parents && was_sent_before_its_end(written, uid) => None,
+        None if written.vanishing_parents
+            && was_sent_before_its_end(written, uid)
+            && state::was_listed(written.state, uid, object) =>
+        {
+            None
+        }
         None => Some(format!(
             "{what} was created for a composite resource that is gone"
         )),

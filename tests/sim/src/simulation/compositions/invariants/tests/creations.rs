@@ -21,13 +21,14 @@ fn what_is_composed_needs_a_reference() {
 /// Seed 8000137.
 #[test]
 fn what_lands_late_is_the_collectors_where_parents_vanish() {
-    for (vanishing_parents, is_sent_before, broken) in [
-        (true, true, &[][..]),
-        (true, false, &["references_come_first"]),
-        (false, true, &["references_come_first"]),
+    for (vanishing_parents, is_sent_before, listed, broken) in [
+        (true, true, "a", &[][..]),
+        (true, false, "a", &["references_come_first"]),
+        (false, true, "a", &["references_come_first"]),
+        (true, true, "b", &["references_come_first"]),
     ] {
         let mut world = World::new(vanishing_parents);
-        let order = world.order("web", &["a"]);
+        let order = world.order("web", &[listed]);
         let before = world.revision();
         world.delete(&format!("{}/web", orders()));
         world.patch(
@@ -42,7 +43,7 @@ fn what_lands_late_is_the_collectors_where_parents_vanish() {
             ..of_bridge("create", CONFIG_MAPS, "a")
         };
         let found = world.broken(Some(&request));
-        assert_eq!(found, broken, "{vanishing_parents} {is_sent_before}");
+        assert_eq!(found, broken, "{vanishing_parents} {is_sent_before} {listed}");
     }
 }
 
