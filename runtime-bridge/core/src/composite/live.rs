@@ -1,6 +1,9 @@
 //! Composed resources as they are found.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -111,6 +114,12 @@ impl LiveObject {
     /// Since when it is being deleted.
     pub fn deletion_time(&self) -> Option<Timestamp> {
         self.text("/metadata/deletionTimestamp").parse().ok()
+    }
+
+    /// When its deletion began: of what is given a grace period, `deletionTimestamp` is the end of that.
+    pub fn deletion_began(&self) -> Option<Timestamp> {
+        let grace = self.object["metadata"]["deletionGracePeriodSeconds"].as_u64();
+        Some(self.deletion_time()? - Duration::from_secs(grace.unwrap_or_default()))
     }
 
     /// One of its conditions.

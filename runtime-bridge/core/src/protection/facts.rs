@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-
 use super::{
     memory::UsageMemory,
     snapshot::{ControllerState, Known, Resolution, Snapshot},
@@ -149,9 +147,3 @@ impl<'a> Facts<'a> {
 
 /// It is reported only after this that usages cannot be listed.
 const UNLISTED_PATIENCE: Duration = Duration::from_secs(10);
-
-/// When a deletion began: of what is given a grace period, the mark holds its end.
-pub(super) fn deletion_began(object: &LiveObject) -> Option<Timestamp> {
-    let grace = object.object()["metadata"]["deletionGracePeriodSeconds"].as_u64();
-    Some(object.deletion_time()? - Duration::from_secs(grace.unwrap_or_default()))
-}

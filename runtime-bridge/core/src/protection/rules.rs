@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{
     decision::ReplayPolicy,
-    facts::{Facts, Fate, deletion_began},
+    facts::{Facts, Fate},
     mark::Mark,
     names,
     snapshot::{ControllerState, Subject},
@@ -55,7 +55,7 @@ pub(super) fn leaves_former(of: &Facts) -> bool {
 pub(super) fn course(of: &Facts) -> Course {
     let (lives, began) = match of.fate(Side::Using) {
         Fate::Nothing | Fate::Gone => return Course::Goes,
-        Fate::Exists(_, object) => (Ok(object), deletion_began(object)),
+        Fate::Exists(_, object) => (Ok(object), object.deletion_began()),
         Fate::Unseen => (Err(None), None),
         Fate::Unknown(why) => (Err(Some(why)), None),
     };
@@ -91,7 +91,7 @@ fn is_parent(of: &Facts) -> bool {
 
 /// Of two that are deleted together the usage goes last. `using`: since when the using resource is being deleted.
 fn bulk(of: &Facts, using: Option<Timestamp>) -> Course {
-    let Some(own) = deletion_began(&of.snapshot.usage) else {
+    let Some(own) = of.snapshot.usage.deletion_began() else {
         return Course::Goes;
     };
     if let Some(using) = using {
@@ -133,9 +133,9 @@ pub(super) fn replay(of: &Facts, object: &LiveObject) -> Option<ReplayPolicy> {
     }
     let policy = ReplayPolicy::parse(object.annotation(names::ATTEMPT)?)?;
     let at: Timestamp = object.annotation(names::ATTEMPTED_AT)?.parse().ok()?;
-    let own = deletion_began(&of.snapshot.usage)?;
+    let own = of.snapshot.usage.deletion_began()?;
     let using = match of.fate(Side::Using) {
-        Fate::Exists(_, using) => deletion_began(using),
+        Fate::Exists(_, using) => using.deletion_began(),
         _ => None,
     };
     let began = using.map_or(own, |using| using.min(own));

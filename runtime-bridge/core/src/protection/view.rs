@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 
 use super::{
-    facts::deletion_began,
     mark::Mark,
     names,
     usage::{Side, Usage, Which},
@@ -140,7 +139,7 @@ impl UsageView {
             .controller()
             .and_then(|controller| controller["uid"].as_str());
         let is_of_the_same = controller.is_some() && self.controller.as_deref() == controller;
-        let times = self.created.zip(deletion_began(object));
+        let times = self.created.zip(object.deletion_began());
         is_of_the_same && times.is_some_and(|(created, deleted)| created > deleted)
     }
 
