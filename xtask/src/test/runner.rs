@@ -72,7 +72,7 @@ async fn run_three_at_once(report: &Report, mut programs: Vec<TestProgram>) -> T
         }
         tally
     };
-    // Beside scenarios with real processes two of them left 30 to 73 % of two cores unused, three 14 % at most.
+    // Most tests wait for processes: two leave cores idle.
     let (mut one, other, third) = tokio::join!(lane(), lane(), lane());
     one.merge(other);
     one.merge(third);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge_core::protection::{Mark, names};
+use bridge_core::protection::{Mark, UsageView, names};
 use serde_json::{Value, json};
 
 use super::{
@@ -34,6 +34,37 @@ fn whole_lives_leave_nothing_behind() {
     for life in [COMPOSED, STANDALONE, REPLACED, BY_PARENT] {
         let world = lived(life);
         assert_eq!((left(&world).len(), labelled(&world)), (0, false), "{life:?}");
+    }
+}
+
+/// A former process may have sent a write of the label that is still on its way.
+#[test]
+fn an_object_gets_another_version_before_a_usage_goes_that_does_not_know_its_writes() {
+    let mut world = lived(&[Step::ComposedObjects, Step::ComposedUsage]);
+    world.api.edit(&id("Db", "db"), |db| {
+        db["metadata"]["labels"] = Value::Null;
+        db["metadata"]["annotations"] = Value::Null;
+    });
+    let before = world.api.writes.len();
+    world.restart();
+    live_through(&mut world, &[Step::DeleteUsage("usage")]).unwrap();
+    let expected = ["leave Db db", "leave Db db", "release Usage usage"];
+    assert_eq!(world.api.writes[before..], expected);
+    assert_eq!(
+        Mark::of(&live(world.api.get("Db", "db").unwrap())),
+        Mark::default()
+    );
+}
+
+#[test]
+fn a_usage_protects_nothing_composed_with_it_that_was_being_deleted_before() {
+    let world = lived(&[Step::ComposedObjects, Step::ComposedUsage]);
+    let usage = UsageView::of(&world.api.usages().next().unwrap());
+    let of = usage.of.clone().unwrap().id;
+    let mut db = world.api.get("Db", "db").unwrap().clone();
+    for (deleted, protects) in [("2025-12-31T23:59:59Z", false), ("2026-12-31T23:59:59Z", true)] {
+        db["metadata"]["deletionTimestamp"] = deleted.into();
+        assert_eq!(usage.protects(&of, &live(&db)), protects, "{deleted}");
     }
 }
 
