@@ -1,6 +1,7 @@
 //! `runtime-bridge trace`: where an object stands, and what it waits for.
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
+mod bridge;
 mod composite;
 mod config;
 mod facts;
@@ -17,14 +18,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::{
-    composite::{Gather, Node, last_run, table},
+    bridge::Endpoint,
+    composite::{Desired, Gather, Node, compare_all, last_run, table},
     config::ConfigFacts,
     facts::{Facts, next_reconcile},
     view::{Next, View},
 };
 use crate::{
     admin::{self, NO_NAMESPACE, Seen},
-    healthcheck::ask,
     object_lookup::{KindRole, ObjectLookupArgs, ObjectLookupError, Reader},
     output::print,
 };
@@ -65,8 +66,9 @@ pub enum OutputFormat {
 #[serde(rename_all = "camelCase")]
 struct ComposedView<'a> {
     #[serde(flatten)]
-    root: Node,
-    /// The last run and the calls of its steps; `None`: the bridge knows of none, or could not be asked, and `next` says why.
+    root: &'a Node,
+    /// The last run of the composite resource, or of that of the claim, and the calls of its steps; `None`: the bridge knows of none, or could not
+    /// be asked, and `next` says why.
     composition: Option<Value>,
     next: Next<'a>,
 }
@@ -74,7 +76,7 @@ struct ComposedView<'a> {
 /// Prints the tree of one object.
 pub async fn run(args: TraceArgs) -> Result<(), ObjectLookupError> {
     let (object, reader) = args.live.find(&args.object).await?;
-    let address = args.admin_address.unwrap_or_else(|| admin_address(&args.live));
+    let bridge = Endpoint(args.admin_address.unwrap_or_else(|| admin_address(&args.live)));
     let text = if reader.role(&object.api.kind) == KindRole::Other {
         let is_json = args.output == OutputFormat::Json;
         if config::is_config(&object) {
@@ -85,7 +87,7 @@ pub async fn run(args: TraceArgs) -> Result<(), ObjectLookupError> {
                 config.tree(Timestamp::now()).to_string()
             }
         } else {
-            let facts = facts(object, &reader, address).await;
+            let facts = facts(object, &reader, bridge).await;
             if is_json {
                 json(&View::of(&facts))
             } else {
@@ -93,7 +95,7 @@ pub async fn run(args: TraceArgs) -> Result<(), ObjectLookupError> {
             }
         }
     } else {
-        composed(&args, &object, &reader, address).await
+        composed(&args, &object, &reader, bridge).await
     };
     print(&text).map_err(ObjectLookupError::Output)
 }
@@ -110,26 +112,32 @@ fn admin_address(live: &ObjectLookupArgs) -> SocketAddr {
     written.unwrap_or(admin::DEFAULT)
 }
 
-async fn facts(object: Object, reader: &Reader, address: SocketAddr) -> Facts {
+async fn facts(object: Object, reader: &Reader, bridge: Endpoint) -> Facts {
     Facts {
         now: Timestamp::now(),
         config: references::config(&object, reader).await,
         secrets: references::secrets(&object, reader).await,
-        seen: seen(&object, address).await,
+        seen: seen(&object, bridge).await,
         object,
     }
 }
 
 /// The tree of a composite resource or a claim.
-async fn composed(args: &TraceArgs, object: &Object, reader: &Reader, address: SocketAddr) -> String {
+async fn composed(args: &TraceArgs, object: &Object, reader: &Reader, bridge: Endpoint) -> String {
     let gather = Gather::new(reader, args.all_kinds);
-    let root = gather.tree(&object.to_value()).await;
-    let seen = seen(object, address).await;
+    let mut root = gather.tree(&object.to_value()).await;
+    let seen = seen(object, bridge).await;
+    // Where it does not answer about the root, it is not asked about each object below.
+    if let Ok(seen) = &seen {
+        root.reported.clone_from(&seen.composition);
+        compare_all(&mut root, bridge).await;
+    }
+    let composite = root.composite().unwrap_or(&root);
     if args.output == OutputFormat::Json {
-        let composition = seen.as_ref().ok().and_then(|seen| seen.composition.clone());
+        let composition = composite.reported.clone();
         let next = Next::of(&seen);
         return json(&ComposedView {
-            root,
+            root: &root,
             composition,
             next,
         });
@@ -140,16 +148,19 @@ async fn composed(args: &TraceArgs, object: &Object, reader: &Reader, address: S
         text.push_str(line);
         text.push('\n');
     };
-    if let Some(composed_by) = root.composed_by() {
+    if let Some(composed_by) = composite.composed_by() {
         line(&composed_by);
     }
     let now = Timestamp::now();
-    let reported = seen.as_ref().ok().and_then(|seen| seen.composition.as_ref());
+    let reported = composite.reported.as_ref();
     for run in reported
         .map(|reported| last_run(reported, now))
         .unwrap_or_default()
     {
         line(&run);
+    }
+    for desired in composite.desired.iter().flat_map(Desired::lines) {
+        line(&desired);
     }
     line(&next_reconcile(
         &seen,
@@ -189,16 +200,9 @@ fn json(value: &impl Serialize) -> String {
     format!("{text}\n")
 }
 
-async fn seen(object: &Object, address: SocketAddr) -> Result<Seen, String> {
+async fn seen(object: &Object, bridge: Endpoint) -> Result<Seen, String> {
     let kind = &object.api.kind;
     let namespace = object.namespace().unwrap_or(NO_NAMESPACE);
-    let path = [kind.group(), kind.kind(), namespace, object.name(), object.uid()].join("/");
-    let asked = tokio::time::timeout(admin::PATIENCE, ask(address, &format!("/debug/objects/{path}"))).await;
-    let (status, text) = asked
-        .map_err(|_| format!("no bridge answers at {address}"))?
-        .map_err(|error| format!("no bridge answers at {address}: {error}"))?;
-    if !status.is_success() {
-        return Err(format!("the bridge at {address} answers {status}"));
-    }
-    serde_json::from_str(&text).map_err(|error| format!("the answer of {address} cannot be read: {error}"))
+    let path = [kind.group(), kind.kind(), namespace, object.name(), object.uid()];
+    bridge.seen(path).await
 }

@@ -8,7 +8,7 @@
 //! outcome  due  begin_run  differences  connection  context  what steps share
 //! plan  view  status  write                     what a result means, is shown, reported, stored
 //! results  record_events                        what came of an action
-//! report                                        what is known, for people
+//! comparison  report                            what is known, for people
 //! rules  facts                                  predicates, and what follows from a snapshot alone
 //! decision  snapshot  memory                    what is decided, from what
 //! choose                                        composition and revision
@@ -25,6 +25,7 @@ mod choose;
 #[cfg(test)]
 mod choose_tests;
 mod circuit;
+mod comparison;
 mod composed;
 mod connection;
 mod context;
@@ -74,6 +75,7 @@ pub use choose::{
     Choice, ChoiceChange, Chosen as ChosenRevision, Library, Missing, Preferences, Selected, choose,
 };
 pub use circuit::{CircuitCounts, CircuitSettings};
+pub use comparison::{Compared, Standing, comparison};
 pub use decide::decide;
 pub use decision::{Action, Change, CompositeWrite, Deletion, RunStart, StatusWrite};
 pub use desired::{

@@ -59,6 +59,17 @@ impl CompositeReconciler {
         }
     }
 
+    /// What is known of it and of what it refers to, for whoever shows it: nothing is read for that, and nothing is decided by it.
+    pub(super) fn peek(&self, object: &Object) -> Snapshot {
+        let mut snapshot = self.collect_cached(object, &Views::default());
+        let finder = Finder::of_composed(&self.shared, snapshot.xr.is_deleting());
+        let home = snapshot.xr.namespace();
+        let refs = snapshot.strays.iter().chain(&snapshot.xr.refs);
+        let seen = refs.map(|one| (one.id(home), finder.see_cached(one, home)));
+        snapshot.seen = seen.collect();
+        snapshot
+    }
+
     /// What may have to be read.
     pub(super) async fn collect(&self, snapshot: &Snapshot, views: &Views) -> Additions {
         let finder = Finder::new(&self.shared);

@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bridge_core::queue::Priority;
+use bridge_core::{
+    composite::{Compared, CompositeMemory, comparison},
+    queue::Priority,
+};
 use serde_json::{Value, json};
 
 use super::{dependencies, library, pass, reconciler::CompositeReconciler, shared::CompositeShared};
@@ -118,10 +121,14 @@ impl Reconcile for QueuedReconciler {
         let (run, calls) = of.runs.state_and_calls(object.uid(), of.right().term);
         let steps = calls.lock().to_json();
         let now = of.shared.clock.now();
-        let memory = of
-            .memories
-            .peek(object, |memory| memory.to_json(&of.shared.settings.circuit, now));
-        Some(json!({"run": run.to_json(), "steps": steps, "memory": memory}))
+        // Copied: while it is held, the object's next reconcile could not begin.
+        let memory = of.memories.peek(object, CompositeMemory::clone);
+        let composed = memory
+            .as_ref()
+            .and_then(|memory| comparison(&of.peek(object), memory));
+        let composed: Option<Vec<Value>> = composed.map(|all| all.iter().map(Compared::to_json).collect());
+        let memory = memory.map(|memory| memory.to_json(&of.shared.settings.circuit, now));
+        Some(json!({"run": run.to_json(), "steps": steps, "memory": memory, "composed": composed}))
     }
 
     fn flow(&self, object: &Object) -> String {

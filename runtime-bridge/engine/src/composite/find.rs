@@ -96,6 +96,16 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// One object, as far as that is known without asking anybody.
+    pub(super) fn see_cached(&self, reference: &ResourceRef, home: Option<&str>) -> ObjectState {
+        let api = match self.api(&reference.api_version, &reference.kind) {
+            Ok(api) => api,
+            Err(seen) => return seen,
+        };
+        let seen = self.cached(&api, &key_of(&api, reference, home));
+        seen.unwrap_or_else(|| ObjectState::Unknown("the bridge holds no copy of it".to_owned()))
+    }
+
     /// One object, past the store.
     pub(crate) async fn see_live(&self, reference: &ResourceRef, home: Option<&str>) -> ObjectState {
         match self.api(&reference.api_version, &reference.kind) {

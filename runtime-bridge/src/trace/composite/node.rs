@@ -4,6 +4,8 @@ use bridge_core::composite::{LiveObject, Ownership, ResourceRef, names};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::desired::{Compared, Desired};
+
 /// One object of a tree of composite resources, and those below it. It holds no content of the object: that may be a Secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -28,6 +30,15 @@ pub(in crate::trace) struct Node {
     pub(super) synced: Option<ConditionState>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ready: Option<ConditionState>,
+    /// Of a composite resource: what its last run desires, if its bridge could be asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::trace) desired: Option<Desired>,
+    /// Of a composite resource: what its bridge reports of it, if it could be asked.
+    #[serde(skip)]
+    pub(in crate::trace) reported: Option<Value>,
+    /// Of a composed resource: how it stands to what the last run of the object above desires.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) compared: Option<Compared>,
     /// What a person should know of it beside its conditions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notes: Vec<String>,
@@ -91,6 +102,9 @@ impl Node {
             uid: None,
             resource_name: None,
             composed_by: None,
+            desired: None,
+            reported: None,
+            compared: None,
             existence,
             referenced: true,
             synced: None,
@@ -136,6 +150,9 @@ impl Node {
             uid: text(&metadata["uid"]),
             resource_name: live.resource_name().map(str::to_owned),
             composed_by: None,
+            desired: None,
+            reported: None,
+            compared: None,
             existence: Existence::Exists,
             referenced,
             synced: synced.map(|(state, _)| state),
@@ -159,6 +176,14 @@ impl Node {
         });
     }
 
+    /// The composite resource at the top of the tree: this, or that of the claim.
+    pub(in crate::trace) fn composite(&self) -> Option<&Self> {
+        let is_composite = |node: &&Self| node.composed_by.is_some();
+        Some(self)
+            .filter(is_composite)
+            .or_else(|| self.children.iter().find(is_composite))
+    }
+
     /// What composes it, in a line; `None`: it is no composite resource.
     pub(in crate::trace) fn composed_by(&self) -> Option<String> {
         let by = self.composed_by.as_ref()?;
@@ -172,6 +197,11 @@ impl Node {
             .map(|policy| format!(" ({policy})"))
             .unwrap_or_default();
         Some(format!("composition: {composition}, revision {revision}{policy}"))
+    }
+
+    /// Its API group; empty for the core group.
+    pub(super) fn group(&self) -> &str {
+        self.api_version.rsplit_once('/').map_or("", |(group, _)| group)
     }
 
     /// In one line: what is wrong, else what its condition says.
@@ -190,9 +220,11 @@ impl Node {
             .or_else(|| unmet(&self.ready))
             .or_else(|| self.ready.clone())
             .map(|state| state.words());
+        let compared = self.compared.as_ref().and_then(Compared::words);
         let parts = exists
             .into_iter()
             .chain(self.notes.iter().cloned())
+            .chain(compared)
             .chain(condition);
         let line = parts.collect::<Vec<_>>().join("; ");
         line.split_whitespace().collect::<Vec<_>>().join(" ")

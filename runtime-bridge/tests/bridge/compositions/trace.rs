@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use kube::{
     Api,
-    api::{DeleteParams, DynamicObject},
+    api::{DeleteParams, DynamicObject, Patch, PatchParams},
 };
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::{
     admin::Bridge,
-    cluster::{Cluster, is_true, until, until_gone},
+    cluster::{Cluster, condition, is_true, until, until_gone},
     compositions::{
         Function, api, composition, create, crossplane, define, definition, order, orders, ready,
     },
@@ -77,12 +77,20 @@ async fn trace(cluster: &Cluster, bridge: &str, more: &[&str]) -> String {
 
 /// Once its last run has ended, and nobody reads what is remembered of it.
 async fn trace_at_rest(cluster: &Cluster, bridge: &str) -> Value {
+    trace_until(cluster, bridge, |json| {
+        let composition = &json["composition"];
+        let has_ended = composition["run"]["state"] == "succeeded" && composition["memory"].is_object();
+        has_ended && json["next"]["purpose"].is_null()
+    })
+    .await
+}
+
+/// Once it shows that.
+async fn trace_until(cluster: &Cluster, bridge: &str, shows: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
         let json: Value = serde_json::from_str(&trace(cluster, bridge, &["-o", "json"]).await).unwrap();
-        let composition = &json["composition"];
-        let has_ended = composition["run"]["state"] == "succeeded" && composition["memory"].is_object();
-        if has_ended && json["next"]["purpose"].is_null() {
+        if shows(&json) {
             return json;
         }
         assert!(began.elapsed() < LIMIT, "{json:#}");
@@ -90,11 +98,50 @@ async fn trace_at_rest(cluster: &Cluster, bridge: &str) -> Value {
     }
 }
 
+async fn patch(api: &Api<DynamicObject>, name: &str, patch: Value) {
+    let params = PatchParams::default();
+    api.patch(name, &params, &Patch::Merge(patch)).await.unwrap();
+}
+
 /// The line of a table that names this composed resource.
 fn line<'a>(table: &'a str, resource: &str) -> &'a str {
     let named = format!(" {resource} ");
     let found = table.lines().find(|line| line.contains(&named));
     found.unwrap_or_else(|| panic!("no {resource} in\n{table}"))
+}
+
+/// While the order is paused. `rested`: the trace of before.
+async fn a_change_that_nobody_may_mend_is_named(cluster: &Cluster, bridge: &str, rested: &Value) {
+    let pause = json!({ "metadata": { "annotations": { "crossplane.io/paused": "true" } } });
+    patch(&orders(cluster), "a", pause).await;
+    until(&orders(cluster), "a", "paused", |order| {
+        condition(order, "Synced").is_some_and(|synced| synced["reason"] == "ReconcilePaused")
+    })
+    .await;
+    let note = rested["children"][1]["name"].as_str().unwrap();
+    patch(
+        &config_maps(cluster),
+        note,
+        json!({ "data": { "value": "other" } }),
+    )
+    .await;
+    let json = trace_until(cluster, bridge, |json| {
+        json["children"][1]["compared"]["state"] == "differs"
+    })
+    .await;
+    assert_eq!(json["children"][1]["compared"]["fields"], json!(["/data/value"]));
+    assert_eq!(json["children"][0]["compared"]["state"], "asDesired");
+    assert_eq!(
+        json["children"][0]["children"][0]["compared"]["state"],
+        "asDesired"
+    );
+    assert_eq!(json["desired"], json!({ "resources": 2, "asDesired": 1 }));
+    let table = trace(cluster, bridge, &[]).await;
+    let note = line(&table, "note");
+    assert!(
+        note.ends_with("differs from what is desired at /data/value"),
+        "{table}"
+    );
 }
 
 #[tokio::test]
@@ -156,6 +203,10 @@ async fn a_trace_of_an_order_shows_what_exists_and_what_does_not() {
         table.contains("searched in ConfigMap, Part.shop.example.org;"),
         "{table}"
     );
+
+    assert!(table.contains("\n2 desired resources, 2 as desired\n"), "{table}");
+
+    a_change_that_nobody_may_mend_is_named(&cluster, &bridge.address, &json).await;
 
     // What nobody mends while no bridge runs.
     bridge.process.kill();
