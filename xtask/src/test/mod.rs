@@ -95,7 +95,14 @@ async fn run_programs(
     messages: &str,
     tally: &mut Tally,
 ) -> Result<(), Failure> {
-    let (alone, others): (Vec<TestProgram>, _) = programs(messages)
+    let all = programs(messages);
+    for name in runner::unknown_names(&all) {
+        tally.add_crash(
+            "xtask/src/test/runner.rs",
+            &format!("there is no test program {name:?}"),
+        );
+    }
+    let (alone, others): (Vec<TestProgram>, _) = all
         .into_iter()
         .partition(|program| ALONE.contains(&program.package.as_str()));
     // What is installed comes over the network: the tests that do not need it use the cores.

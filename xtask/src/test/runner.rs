@@ -1,6 +1,6 @@
 //! Runs test programs side by side: one that waits for other processes leaves the cores to one that computes.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -45,6 +45,13 @@ const UNDISTURBED: [&str; 1] = ["conformance-reference-plugin faults"];
 
 /// Those whose tests wait most of the time, for what is to come or for nothing to come any more: each has twice as many at once as there are cores.
 const WAITING: [&str; 2] = ["bridge-engine real", "runtime-bridge bridge"];
+
+/// Names of this file that none of all programs has: it was renamed, and would no longer be run as it must be.
+pub(crate) fn unknown_names(programs: &[TestProgram]) -> Vec<&'static str> {
+    let names: BTreeSet<String> = programs.iter().map(TestProgram::name).collect();
+    let named = LONG.iter().chain(&UNDISTURBED).chain(&WAITING);
+    named.copied().filter(|name| !names.contains(*name)).collect()
+}
 
 /// Runs all of them to their end, also when some fail: three at once, each with as many tests at once as there are cores, or twice as many.
 pub(crate) async fn run(report: &Report, programs: Vec<TestProgram>) -> Tally {
@@ -115,4 +122,33 @@ async fn run_one(report: &Report, program: &TestProgram) -> Tally {
         begun.elapsed().as_secs_f64()
     ));
     tally
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(package: &str, target: &str) -> TestProgram {
+        TestProgram {
+            package: package.to_owned(),
+            target: target.to_owned(),
+            is_unit: false,
+            executable: "/x".into(),
+            folder: "/".into(),
+        }
+    }
+
+    #[test]
+    fn a_name_that_no_program_has_is_found() {
+        let named = LONG.iter().chain(&UNDISTURBED);
+        let all = named.map(|name| name.split_once(' ').unwrap());
+        let mut programs: Vec<TestProgram> = all.map(|(package, target)| program(package, target)).collect();
+        assert_eq!(unknown_names(&programs), [""; 0]);
+        programs[0].target = "renamed".to_owned();
+        // It is among those that wait, too.
+        assert_eq!(
+            unknown_names(&programs),
+            ["bridge-engine real", "bridge-engine real"]
+        );
+    }
 }
