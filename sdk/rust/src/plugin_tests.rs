@@ -92,10 +92,10 @@ fn a_mistake_names_the_kind_and_the_place() {
             "requires \"Other/plain\"",
         ),
     ];
-    for (declared, told) in cases {
-        let problem = declared.expect_err(told);
+    for (declared, expected) in cases {
+        let problem = declared.expect_err(expected);
         assert!(problem.starts_with("kind Thing: "), "{problem}");
-        assert!(problem.contains(told), "{problem}");
+        assert!(problem.contains(expected), "{problem}");
         let source = concat!("Thing at ", file!(), ":");
         assert!(problem.contains(source), "{problem}");
     }
@@ -112,8 +112,8 @@ fn the_plugin_s_own_mistakes_are_named() {
         (plugin().settings::<String>(), "the plugin's config_schema_json"),
         (plugin().max_concurrent_calls(0), "takes no calls"),
     ];
-    for (plugin, told) in cases {
-        let problem = plugin.declared().map(drop).expect_err(told);
-        assert!(problem.contains(told), "{problem}");
+    for (plugin, expected) in cases {
+        let problem = plugin.declared().map(drop).expect_err(expected);
+        assert!(problem.contains(expected), "{problem}");
     }
 }

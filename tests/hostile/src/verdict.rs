@@ -153,7 +153,7 @@ impl Scene {
     }
 
     async fn assert_the_canary_is_told_nowhere(&self) {
-        let mut told: Vec<(String, String)> = Vec::new();
+        let mut shown: Vec<(String, String)> = Vec::new();
         for (group, kind) in [
             (GROUP, "Plant"),
             (HOSTILE, MINE),
@@ -162,15 +162,15 @@ impl Scene {
             (HOSTILE, "ProviderConfig"),
         ] {
             let all = self.list(group, "v1alpha1", kind).await;
-            told.push((kind.to_owned(), all.to_string()));
+            shown.push((kind.to_owned(), all.to_string()));
         }
-        told.push(("Event".to_owned(), self.list("", "v1", "Event").await.to_string()));
+        shown.push(("Event".to_owned(), self.list("", "v1", "Event").await.to_string()));
         for page in ["/metrics", "/debug/state", "/debug/objects", "/readyz"] {
             let (_, text) = self.admin(page).await.expect("an answer");
-            told.push((page.to_owned(), text));
+            shown.push((page.to_owned(), text));
         }
-        told.push(("the log".to_owned(), self.logged()));
-        for (place, text) in told {
+        shown.push(("the log".to_owned(), self.logged()));
+        for (place, text) in shown {
             for form in [CANARY.to_owned(), base64()] {
                 let at = text.find(&form);
                 let around = at.map(|at| text[..at].chars().rev().take(200).collect::<Vec<_>>());

@@ -93,11 +93,11 @@ fn a_label_without_a_usage_holds_no_claim() {
         }),
         ..verified()
     };
-    let told = after(of, refused.clone(), 10);
+    let status = after(of, refused.clone(), 10);
     let expected = "DeletionBlocked=True/InUse: composite resource \"shop-8x5fk\" (uid uid-xr), whose claim is being deleted since 2026-01-01T00:59:00Z, is not deleted: denied: take the label off. See: ";
-    assert!(told.contains(expected), "{told}");
-    let told = after(deleting(bound(ready), true), refused, 10);
-    assert!(told.contains("DeletionBlocked=True/Forbidden"), "{told}");
+    assert!(status.contains(expected), "{status}");
+    let status = after(deleting(bound(ready), true), refused, 10);
+    assert!(status.contains("DeletionBlocked=True/Forbidden"), "{status}");
 }
 
 #[test]
@@ -127,10 +127,10 @@ fn what_held_a_claim_up_is_over_once_its_composite_resource_goes() {
     // After a restart it stands: nothing has moved.
     let mut in_use = of.clone();
     in_use.in_use = Some("ClusterUsage keep: why".to_owned());
-    let told = after(in_use, verified(), 1);
+    let status = after(in_use, verified(), 1);
     assert!(
-        told.contains("DeletionBlocked=True/InUse: composite resource"),
-        "{told}"
+        status.contains("DeletionBlocked=True/InUse: composite resource"),
+        "{status}"
     );
     let mut goes = of.clone();
     goes.xr = deleting(
@@ -138,8 +138,8 @@ fn what_held_a_claim_up_is_over_once_its_composite_resource_goes() {
         true,
     )
     .xr;
-    let told = after(goes, verified(), 1);
-    assert!(told.ends_with("DeletionBlocked=False/Moving: "), "{told}");
+    let status = after(goes, verified(), 1);
+    assert!(status.ends_with("DeletionBlocked=False/Moving: "), "{status}");
 }
 
 #[test]
@@ -158,9 +158,9 @@ fn a_secret_that_may_not_be_deleted_blocks_the_claim() {
         failed_secret_deletion: Some(refused),
         ..verified()
     };
-    let told = after(of.clone(), memory.clone(), 10);
+    let status = after(of.clone(), memory.clone(), 10);
     let expected = "DeletionBlocked=True/Forbidden: cannot delete connection Secret team/db: forbidden (the claim is \
                     being deleted since 2026-01-01T00:59:00Z)";
-    assert!(told.contains(expected), "{told}");
+    assert!(status.contains(expected), "{status}");
     assert_eq!(after(of, memory, 20), "delete connection Secret team/db");
 }

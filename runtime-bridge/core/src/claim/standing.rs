@@ -232,18 +232,18 @@ fn problem(of: &Facts) -> Option<(ClaimEvent, String)> {
         let message = format!("{CANNOT_BIND}: cannot update the claim: {}", refused.message);
         return Some((ClaimEvent::BindCompositeResource, message));
     }
-    let told = |failed: Option<&FailedWrite>| {
+    let message_of = |failed: Option<&FailedWrite>| {
         let failed = failed.filter(|failed| !failed.is_conflict)?;
         Some(failed.message.clone())
     };
-    if let Some(message) = told(of.memory.failed.as_ref()) {
+    if let Some(message) = message_of(of.memory.failed.as_ref()) {
         return Some((
             ClaimEvent::BindCompositeResource,
             format!("{CANNOT_BIND}: {message}"),
         ));
     }
     let secret = of.memory.failed_secret.as_ref().map(|(_, failed)| failed);
-    let secret = told(secret).filter(|_| of.due_secret().is_some())?;
+    let secret = message_of(secret).filter(|_| of.due_secret().is_some())?;
     Some((
         ClaimEvent::PropagateConnectionSecret,
         format!("{CANNOT_PROPAGATE}: {secret}"),

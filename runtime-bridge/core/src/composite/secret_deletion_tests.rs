@@ -104,13 +104,13 @@ fn condition(decision: &Decision<Action>, type_: &str) -> Value {
 fn a_refused_deletion_of_a_secret_is_reported_and_repeated() {
     let mut memory = CompositeMemory::default();
     answered(&mut memory, &snapshot("", 0), Err(REFUSED.to_owned()));
-    let told = decided(&snapshot("", 0), &mut memory);
-    assert_eq!(condition(&told, "Synced")["message"], REFUSED);
-    assert_eq!(condition(&told, "DeletionBlocked"), Value::Null);
+    let status = decided(&snapshot("", 0), &mut memory);
+    assert_eq!(condition(&status, "Synced")["message"], REFUSED);
+    assert_eq!(condition(&status, "DeletionBlocked"), Value::Null);
     let retry_at = memory.failed_secret_deletion.as_ref().unwrap().retry_at;
     memory.failed_secret_deletion.as_mut().unwrap().retry_at = at(59);
-    let told = decided(&snapshot("", 10), &mut memory);
-    let blocked = condition(&told, "DeletionBlocked");
+    let status = decided(&snapshot("", 10), &mut memory);
+    let blocked = condition(&status, "DeletionBlocked");
     assert_eq!(blocked["reason"], "Forbidden");
     let message = blocked["message"].as_str().unwrap();
     assert!(

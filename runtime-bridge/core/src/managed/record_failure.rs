@@ -138,7 +138,7 @@ mod tests {
     use crate::external::{Effect, FailureCode};
     use crossbridge_types::FieldViolation;
 
-    fn told(message: &str, violations: &[(&str, &str)]) -> String {
+    fn message_of(message: &str, violations: &[(&str, &str)]) -> String {
         let violations = violations.iter().map(|(path, message)| FieldViolation {
             path: (*path).to_owned(),
             message: (*message).to_owned(),
@@ -159,21 +159,21 @@ mod tests {
 
     #[test]
     fn what_a_plugin_says_twice_is_told_once() {
-        let told_once = "create failed: Invalid: the size is not valid: too small (Bad)";
+        let once = "create failed: Invalid: the size is not valid: too small (Bad)";
         let message = "the size is not valid: too small";
-        assert_eq!(told(message, &[]), told_once);
+        assert_eq!(message_of(message, &[]), once);
         assert_eq!(
-            told(message, &[("/size", "too small.")]),
-            format!("{told_once}; at /size")
+            message_of(message, &[("/size", "too small.")]),
+            format!("{once}; at /size")
         );
-        assert_eq!(told(message, &[("", "too small")]), told_once);
-        assert_eq!(told(&format!("{message} (Bad)"), &[]), told_once);
+        assert_eq!(message_of(message, &[("", "too small")]), once);
+        assert_eq!(message_of(&format!("{message} (Bad)"), &[]), once);
         assert_eq!(
-            told(
+            message_of(
                 message,
                 &[("/size", "too small"), ("/color", "unknown"), ("", "too long")]
             ),
-            format!("{told_once}; at /size; /color: unknown; external name: too long")
+            format!("{once}; at /size; /color: unknown; external name: too long")
         );
     }
 
@@ -182,12 +182,15 @@ mod tests {
         let message = "the size must be at most 10, and is 21";
         let begins = format!("create failed: Invalid: {message} (Bad)");
         assert_eq!(
-            told(message, &[("/size", "1"), ("/name", "most 1")]),
+            message_of(message, &[("/size", "1"), ("/name", "most 1")]),
             format!("{begins}; /size: 1; /name: most 1")
         );
-        assert_eq!(told(message, &[("/size", "10")]), format!("{begins}; at /size"));
         assert_eq!(
-            told(message, &[("/size", "at most 10, and is 21.")]),
+            message_of(message, &[("/size", "10")]),
+            format!("{begins}; at /size")
+        );
+        assert_eq!(
+            message_of(message, &[("/size", "at most 10, and is 21.")]),
             format!("{begins}; at /size")
         );
     }

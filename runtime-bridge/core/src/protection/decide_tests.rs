@@ -239,8 +239,8 @@ fn what_is_not_found_is_named_after_a_while() {
         ),
     ];
     for (of, message) in cases {
-        let told = format!("status Ready=False/ResourceNotFound: {message}");
-        assert_eq!(decided(&of, &verified()), told);
+        let expected = format!("status Ready=False/ResourceNotFound: {message}");
+        assert_eq!(decided(&of, &verified()), expected);
         let mut memory = verified();
         memory.unready_since = Some(of.now);
         let waits = decided(&of, &memory);
@@ -258,16 +258,16 @@ fn what_cannot_be_labelled_is_named() {
         failures: 1,
         retry_at: of.now + Duration::from_mins(1),
     });
-    let told = "status Ready=False/NotMarked: cannot label the used resource as in use: forbidden";
-    assert_eq!(decided(&of, &memory), told);
+    let expected = "status Ready=False/NotMarked: cannot label the used resource as in use: forbidden";
+    assert_eq!(decided(&of, &memory), expected);
 }
 
 #[test]
 fn a_cycle_is_named_while_nothing_is_deleted() {
     let mut of = protecting();
     of.cycle = "Usage team/a, Usage team/protect-db".to_owned();
-    let told = "these usages form a cycle, in which each object waits for another: Usage team/a, Usage team/protect-db";
-    assert_eq!(first(&of), format!("{READY}{told}"));
+    let expected = "these usages form a cycle, in which each object waits for another: Usage team/a, Usage team/protect-db";
+    assert_eq!(first(&of), format!("{READY}{expected}"));
 }
 
 #[test]
@@ -357,8 +357,8 @@ mod by_controller {
         let of = with(ControllerState::Lives);
         let mut memory = verified();
         memory.failed_read = Some((of.now + Duration::from_secs(5), "forbidden".to_owned()));
-        let told = "status Ready=False/Deleting: cannot read what it waits for: forbidden";
-        assert_eq!(decided(&of, &memory), told);
+        let expected = "status Ready=False/Deleting: cannot read what it waits for: forbidden";
+        assert_eq!(decided(&of, &memory), expected);
     }
 
     #[test]

@@ -252,9 +252,9 @@ mod tests {
             };
             Problem::from(&error)
         };
-        let told = missing(None);
-        assert_eq!(told.reason, "SecretNotFound");
-        assert!(!told.message.contains("operators"), "{told:?}");
+        let reported = missing(None);
+        assert_eq!(reported.reason, "SecretNotFound");
+        assert!(!reported.message.contains("operators"), "{reported:?}");
         assert!(missing(Some("team")).message.contains("operators/keys"));
     }
 }

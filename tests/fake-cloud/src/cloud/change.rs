@@ -51,9 +51,9 @@ impl Cloud {
                 change: None,
             };
             self.work.insert(handle.clone(), work);
-            let told = if subject.manners.name_at_end { "" } else { &name };
+            let reported = if subject.manners.name_at_end { "" } else { &name };
             let operation = answer::operation(&handle, OperationVerb::Create, false);
-            (answer::outcome(told, operation), Some(handle))
+            (answer::outcome(reported, operation), Some(handle))
         };
         if by_token {
             let used = Used {
@@ -79,13 +79,13 @@ impl Cloud {
             && !self.profile.forgets_operations
             && self.work.get(handle).is_some_and(|work| work.ends > now)
         {
-            let told = if subject.manners.name_at_end {
+            let reported = if subject.manners.name_at_end {
                 ""
             } else {
                 &used.name
             };
             let operation = answer::operation(handle, OperationVerb::Create, false);
-            return Some(answer::outcome(told, operation));
+            return Some(answer::outcome(reported, operation));
         }
         Some(match there {
             Some(one) => self.found(subject, one),

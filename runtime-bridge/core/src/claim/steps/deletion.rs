@@ -126,12 +126,12 @@ pub(in super::super) fn wait(of: &Facts) -> Flow {
     }
     let now = of.snapshot.now;
     let standing = Standing::of(of);
-    let told = standing.is_progress(of).then(|| {
+    let report_at = standing.is_progress(of).then(|| {
         let since = of.memory.news_since?;
         Some(since + of.snapshot.settings.progress)
     });
-    let told = told.flatten().filter(|at| *at > now);
-    if told.is_none() {
+    let report_at = report_at.flatten().filter(|at| *at > now);
+    if report_at.is_none() {
         match write_status(of, standing) {
             NEXT => {}
             written => return written,
@@ -163,7 +163,7 @@ pub(in super::super) fn wait(of: &Facts) -> Flow {
         failed,
         secret,
         of.memory.failed_read,
-        told,
+        report_at,
         unseen,
         of.patience(),
         stalls,

@@ -66,14 +66,14 @@ fn a_usage_that_names_another_object_lets_the_former_one_go() {
         message: "too many requests".to_owned(),
     };
     marked(&mut memory, &of, Err(failure));
-    let told = "status Ready=False/FormerHeld: cannot take the label off the former used resource: too many requests";
-    assert_eq!(decided(&of, &memory), told);
+    let expected = "status Ready=False/FormerHeld: cannot take the label off the former used resource: too many requests";
+    assert_eq!(decided(&of, &memory), expected);
     of.used = Known::Object(
         sample::reference("Db", "db"),
         ObjectState::Unknown("not listed".to_owned()),
     );
-    let told = "status Ready=False/FormerHeld: cannot get former used resource: not listed";
-    assert_eq!(first(&of), told);
+    let expected = "status Ready=False/FormerHeld: cannot get former used resource: not listed";
+    assert_eq!(first(&of), expected);
     of.used = Known::Object(sample::reference("Db", "db"), sample::exists(bare()));
     assert_eq!(first(&of), "let Db db go");
     assert_eq!(decided(&of, &settled()), "write details, what it is about");
@@ -87,8 +87,8 @@ fn the_former_object_is_let_go_only_when_the_usage_can_turn_to_the_other_one() {
     other.object_mut()["metadata"]["uid"] = "uid-new".into();
     of.of = Resolution::Found(sample::reference("Db", "new"), Arc::new(other));
     of.by = Some(Resolution::Absent(sample::reference("App", "other")));
-    let told = r#"status Ready=False/ResourceNotFound: cannot get using resource: App.example.org "team/other" does not exist"#;
-    assert_eq!(decided(&of, &verified()), told);
+    let expected = r#"status Ready=False/ResourceNotFound: cannot get using resource: App.example.org "team/other" does not exist"#;
+    assert_eq!(decided(&of, &verified()), expected);
     // Somebody takes off what the usage writes, and it is let go: it is not labelled anew.
     of.by = protecting().by;
     of.used = Known::Object(sample::reference("Db", "db"), sample::exists(bare()));

@@ -364,13 +364,13 @@ async fn a_result_for_the_claim_becomes_an_event_of_both() {
             "/api/v1/namespaces/{namespace}/events?fieldSelector=reason=Sizing,involvedObject.kind={kind}"
         )
     };
-    let told = |list: &Value| {
+    let reported = |list: &Value| {
         let items = list["items"].as_array().into_iter().flatten();
-        let mut told: Vec<(String, String)> = items
+        let mut reported: Vec<(String, String)> = items
             .map(|event| (event["type"].to_string(), event["message"].to_string()))
             .collect();
-        told.sort();
-        told
+        reported.sort();
+        reported
     };
     let event = |type_: &str, message: &str| (json!(type_).to_string(), json!(message).to_string());
     let step = |message: &str| format!("Pipeline step \"config-maps\": {message}");
@@ -379,11 +379,11 @@ async fn a_result_for_the_claim_becomes_an_event_of_both() {
         event("Warning", &step("there is no size 7")),
     ];
     stage
-        .object(&events("default", "XPurchase"), |list| told(list) == of_xr)
+        .object(&events("default", "XPurchase"), |list| reported(list) == of_xr)
         .await;
     let of_claim = [event("Warning", "there is no size 7")];
     stage
-        .object(&events(&namespace, CLAIM), |list| told(list) == of_claim)
+        .object(&events(&namespace, CLAIM), |list| reported(list) == of_claim)
         .await;
     bridge.end().await;
 }

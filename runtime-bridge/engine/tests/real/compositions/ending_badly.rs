@@ -24,11 +24,11 @@ fn hold(finalizers: &Value) -> Value {
 /// Waits until an event tells what the order left.
 async fn tells_what_it_left(stage: &Stage, message: &str) {
     let path = "/api/v1/namespaces/one/events?fieldSelector=reason=LeftComposed,involvedObject.name=shop";
-    let told = |list: &Value| {
+    let is_reported = |list: &Value| {
         let items = list["items"].as_array().unwrap();
         items.len() == 1 && items[0]["type"] == "Warning" && items[0]["message"] == message
     };
-    stage.object(path, told).await;
+    stage.object(path, is_reported).await;
 }
 
 /// Gives the bridge all rights, or all but the deletion of `ConfigMap`s.

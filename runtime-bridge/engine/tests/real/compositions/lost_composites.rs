@@ -40,12 +40,13 @@ async fn a_claim_gets_one_new_composite_resource_for_one_that_is_deleted() {
     hold(&stage, &namespace, true).await;
     stage.admin.delete(&xr).await.unwrap();
     let name = made["spec"]["resourceRef"]["name"].as_str().unwrap();
-    let told = format!("composite resource {name:?} is being deleted, and is created anew when it is gone");
+    let expected =
+        format!("composite resource {name:?} is being deleted, and is created anew when it is gone");
     let says_so = |claim: &Value| {
         let mut conditions = claim["status"]["conditions"].as_array().into_iter().flatten();
         conditions.any(|one| {
             (&one["type"], &one["reason"], &one["message"])
-                == (&json!("Ready"), &json!("Waiting"), &json!(told))
+                == (&json!("Ready"), &json!("Waiting"), &json!(expected))
         })
     };
     let waiting = stage.object(&path, says_so).await;

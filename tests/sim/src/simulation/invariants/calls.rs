@@ -161,6 +161,6 @@ fn no_secret_stands_in_a_document(sent: &Sent) -> Option<String> {
         Ask::Create(ask) | Ask::Update(ask) | Ask::Delete(ask) | Ask::Poll(ask) => &ask.desired,
         Ask::CheckConfig(_) => return None,
     };
-    let told = format!("{:?}", desired.parameters).contains("canary");
-    told.then(|| format!("a secret stands in the parameters of {}", sent.described()))
+    let is_shown = format!("{:?}", desired.parameters).contains("canary");
+    is_shown.then(|| format!("a secret stands in the parameters of {}", sent.described()))
 }

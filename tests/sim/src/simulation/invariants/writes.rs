@@ -100,8 +100,8 @@ fn no_name_is_lost(written: &Written) -> Option<String> {
 
 fn no_secret_is_exposed(written: &Written) -> Option<String> {
     let (plural, _) = &written.commit.resource;
-    let told = plural != "secrets" && written.commit.new.to_string().contains("canary");
-    told.then(|| format!("in {plural} {}", written.name()))
+    let is_shown = plural != "secrets" && written.commit.new.to_string().contains("canary");
+    is_shown.then(|| format!("in {plural} {}", written.name()))
 }
 
 /// A person is asked only where Observe cannot find it, and there is no token by which the request could be sent again.

@@ -363,9 +363,9 @@ fn a_release_of_another_uid_releases_nothing() {
     world.settle().unwrap();
     let (_, reason, message) = condition(&world, "DeletionBlocked").unwrap();
     assert_eq!(reason, "Finalizers");
-    let told =
+    let expected =
         "crossbridge.dev/release releases nothing by all/another, another, which is the uid of nothing";
-    assert!(message.contains(told), "{message}");
+    assert!(message.contains(expected), "{message}");
     let b = composed(&world)["b"].clone();
     hold(&mut world, &b, &json!([]));
     world.settle().unwrap();

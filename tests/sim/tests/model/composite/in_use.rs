@@ -226,13 +226,13 @@ fn while_usages_are_unknown_nothing_is_decomposed_and_all_else_goes_on() {
     let (b, c) = (composed(&world)["b"].clone(), composed(&world)["c"].clone());
     let values = [&b, &c].map(|id| world.api.objects[id]["data"]["value"].clone());
     assert_eq!(values, ["2", "1"]);
-    let told = synced(&world);
-    let message = told["message"].as_str().unwrap();
+    let condition = synced(&world);
+    let message = condition["message"].as_str().unwrap();
     let expected = format!(
         "not desired any more, and kept: {a}, as usages cannot be listed, one of which may protect it."
     );
     assert!(message.starts_with(&expected), "{message}");
-    assert_eq!(told["status"], "True");
+    assert_eq!(condition["status"], "True");
     // In the next process, too.
     let before = world.api.writes.len();
     act(&mut world, Step::Restart);

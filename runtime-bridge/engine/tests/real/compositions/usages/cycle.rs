@@ -29,8 +29,8 @@ async fn a_deletion_that_usages_stop_by_a_cycle_ends_when_one_of_them_goes() {
     }
     let cycle = "Usage one/app-uses-db, Usage one/db-uses-app";
     for name in ["app-uses-db", "db-uses-app"] {
-        let told = format!("these usages form a cycle, in which each object waits for another: {cycle}");
-        let says_so = |usage: &Value| message(usage, "Ready") == told;
+        let expected = format!("these usages form a cycle, in which each object waits for another: {cycle}");
+        let says_so = |usage: &Value| message(usage, "Ready") == expected;
         stage
             .object(&format!("{}/{name}", usages(&namespace)), says_so)
             .await;
