@@ -128,9 +128,10 @@ async fn composed(args: &TraceArgs, object: &Object, reader: &Reader, bridge: En
     let mut root = gather.tree(&object.to_value()).await;
     let seen = seen(object, bridge).await;
     // Where it does not answer about the root, it is not asked about each object below.
+    let mut failed = Vec::new();
     if let Ok(seen) = &seen {
         root.reported.clone_from(&seen.composition);
-        compare_all(&mut root, bridge).await;
+        failed.extend(compare_all(&mut root, bridge).await.err());
     }
     let composite = root.composite().unwrap_or(&root);
     if args.output == OutputFormat::Json {
@@ -167,6 +168,9 @@ async fn composed(args: &TraceArgs, object: &Object, reader: &Reader, bridge: En
         now,
         "it is reconciled, as a TTL, an interval or a wait ends,",
     ));
+    for why in failed {
+        line(&format!("not all is compared with what is desired: {why}"));
+    }
     let (mut searched, mut failed) = (Vec::new(), Vec::new());
     for (kind, result) in gather.searched().await {
         match result {

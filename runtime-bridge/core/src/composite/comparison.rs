@@ -50,8 +50,11 @@ pub enum Standing {
 }
 
 /// What the last run desires beside what exists, by composition resource name, and what is ours and not desired; `None`: no run counts that
-/// succeeded.
+/// succeeded, or nothing is composed any more, as the composite resource is being deleted.
 pub fn comparison(snapshot: &Snapshot, memory: &CompositeMemory) -> Option<Vec<Compared>> {
+    if snapshot.xr.is_deleting() {
+        return None;
+    }
     let of = Context::new(snapshot, memory);
     let plan = of.plan.as_ref()?;
     let desired = plan.desired.iter().map(|(name, desired)| match desired {
@@ -69,17 +72,11 @@ pub fn comparison(snapshot: &Snapshot, memory: &CompositeMemory) -> Option<Vec<C
     let obsolete = plan.obsolete.iter().map(|(id, _)| id);
     let former = obsolete.chain(plan.replaced.iter().map(|(id, _)| id));
     let former = former.map(|id| {
-        let object = of.object(id);
+        let name = of.object(id).and_then(LiveObject::resource_name);
         Compared {
-            resource_name: object
-                .and_then(LiveObject::resource_name)
-                .unwrap_or_default()
-                .to_owned(),
+            resource_name: name.unwrap_or_default().to_owned(),
             id: Some(id.clone()),
-            standing: match object {
-                Some(object) if object.is_deleting() => Standing::Deleting,
-                _ => Standing::NotDesired,
-            },
+            standing: Standing::NotDesired,
         }
     });
     Some(desired.chain(former).collect())
@@ -89,12 +86,14 @@ fn standing(of: &Context, name: &str, resource: &ComposedResource) -> Standing {
     let object = match of.seen(&resource.id) {
         Some(ObjectState::Exists(object)) => object,
         Some(ObjectState::Unknown(why)) => return Standing::Unknown(why.clone()),
-        // It is referred to before it is created: what is not is absent, too.
-        Some(ObjectState::Absent | ObjectState::KindGone) | None => return Standing::Absent,
+        Some(ObjectState::KindGone) => return Standing::Unknown("its kind is not served".to_owned()),
+        Some(ObjectState::Absent) => return Standing::Absent,
+        // It is referred to before it is created. But what exists keeps its name, and that of what is not known is not, either.
+        None => {
+            let why = unknown_of_kind(of, &resource.id);
+            return why.map_or(Standing::Absent, |why| Standing::Unknown(why.to_owned()));
+        }
     };
-    if object.is_deleting() {
-        return Standing::Deleting;
-    }
     let is_ours = match object.ownership(of.snapshot.xr.uid()) {
         Ownership::Ours => true,
         Ownership::Uncontrolled => rules::may_adopt(object, name),
@@ -102,6 +101,9 @@ fn standing(of: &Context, name: &str, resource: &ComposedResource) -> Standing {
     };
     if !is_ours {
         return Standing::NotOurs;
+    }
+    if object.is_deleting() {
+        return Standing::Deleting;
     }
     let differences = present::differences(&resource.body, object.object());
     let paths = || differences.iter().map(|one| one.path.clone()).collect();
@@ -111,6 +113,16 @@ fn standing(of: &Context, name: &str, resource: &ComposedResource) -> Standing {
         (None, true) => Standing::AsDesired,
         (None, false) => Standing::Altered(paths()),
     }
+}
+
+/// Why an object of the same kind is not known, under whatever name.
+fn unknown_of_kind<'c>(of: &'c Context, id: &ObjectId) -> Option<&'c str> {
+    let seen = of.snapshot.seen.iter();
+    let mut same = seen.filter(|(other, _)| (&other.group, &other.kind) == (&id.group, &id.kind));
+    same.find_map(|(_, state)| match state {
+        ObjectState::Unknown(why) => Some(why.as_str()),
+        _ => None,
+    })
 }
 
 impl Compared {

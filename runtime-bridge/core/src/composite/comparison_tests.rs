@@ -10,8 +10,8 @@ use crate::{
 };
 
 /// Composition resource names that are desired, each of a `ConfigMap` of that name, save for `invalid`.
-const DESIRED: [&str; 8] = [
-    "absent", "altered", "changed", "cut", "going", "same", "theirs", "unread",
+const DESIRED: [&str; 9] = [
+    "absent", "adopted", "altered", "changed", "cut", "going", "same", "theirs", "unread",
 ];
 
 /// Of a composite resource whose run desires all of [`DESIRED`], and something without a kind.
@@ -74,7 +74,12 @@ fn each_composed_resource_is_compared_with_what_the_last_run_desires() {
     let mut memory = CompositeMemory::default();
     for (name, mut object) in created(&snapshot) {
         match name.as_str() {
-            "absent" => continue,
+            "absent" => {
+                see(&mut snapshot, &name, ObjectState::Absent);
+                continue;
+            }
+            // A restore took its owner off.
+            "adopted" => object["metadata"]["ownerReferences"] = json!([]),
             "altered" => {
                 let desired = object.clone();
                 object["data"]["a"] = "webhook".into();
@@ -85,7 +90,11 @@ fn each_composed_resource_is_compared_with_what_the_last_run_desires() {
             // A former run desired one field more, and it is still there.
             "cut" => object["metadata"]["annotations"]["crossbridge.dev/applied"] = "applied/v1:00".into(),
             "going" => object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into(),
-            "theirs" => object["metadata"]["ownerReferences"][0]["uid"] = "another".into(),
+            // Another owner's, whatever becomes of it.
+            "theirs" => {
+                object["metadata"]["ownerReferences"][0]["uid"] = "another".into();
+                object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+            }
             _ => {}
         }
         let seen = match name.as_str() {
@@ -97,6 +106,7 @@ fn each_composed_resource_is_compared_with_what_the_last_run_desires() {
     // What was composed under a name that nobody desires any more.
     let mut obsolete = created(&snapshot)["same"].clone();
     obsolete["metadata"]["name"] = "obsolete".into();
+    obsolete["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     obsolete["metadata"]["annotations"]["crossplane.io/composition-resource-name"] = "obsolete".into();
     see(
         &mut snapshot,
@@ -117,6 +127,7 @@ fn each_composed_resource_is_compared_with_what_the_last_run_desires() {
     assert!(why.contains("kind"), "{why}");
     let expected = json!({
         "absent": ["absent", [], null],
+        "adopted": ["differs", ["/metadata/ownerReferences"], null],
         "altered": ["altered", ["/data/a"], null],
         "changed": ["differs", ["/data/a", "/data/b"], null],
         "cut": ["notApplied", [], null],
@@ -131,7 +142,7 @@ fn each_composed_resource_is_compared_with_what_the_last_run_desires() {
     let all: Vec<Value> = compared.iter().map(Compared::to_json).collect();
     assert!(!json!(all).to_string().contains("canary"));
     assert_eq!(
-        all[2],
+        all[3],
         json!({
             "resourceName": "changed", "group": "", "kind": "ConfigMap", "namespace": "team", "name": "changed",
             "state": "differs", "fields": ["/data/a", "/data/b"], "message": null,
@@ -153,4 +164,26 @@ fn without_a_run_that_succeeded_for_what_is_desired_now_there_is_nothing_to_comp
     let mut former = snapshot();
     former.xr.object["spec"]["size"] = 2.into();
     assert_eq!(comparison(&former, &memory), None);
+    let mut deleted = snapshot();
+    deleted.xr.object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    assert_eq!(comparison(&deleted, &memory), None);
+}
+
+/// An object that exists keeps its name, which may be another one than would be made for it now.
+#[test]
+fn what_may_exist_under_another_name_is_not_said_to_be_absent() {
+    let mut snapshot = snapshot();
+    let unread = "the bridge holds no copy of it";
+    see(
+        &mut snapshot,
+        "former-name",
+        ObjectState::Unknown(unread.to_owned()),
+    );
+    let compared = comparison(&snapshot, &CompositeMemory::default()).unwrap();
+    let same = compared.iter().find(|one| one.resource_name == "same").unwrap();
+    assert_eq!(same.standing, Standing::Unknown(unread.to_owned()));
+    snapshot.seen.clear();
+    let compared = comparison(&snapshot, &CompositeMemory::default()).unwrap();
+    let same = compared.iter().find(|one| one.resource_name == "same").unwrap();
+    assert_eq!(same.standing, Standing::Absent);
 }

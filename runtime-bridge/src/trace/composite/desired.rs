@@ -2,6 +2,7 @@
 
 use futures::future::{BoxFuture, FutureExt};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{super::bridge::Endpoint, node::Node};
 use crate::admin::NO_NAMESPACE;
@@ -67,10 +68,12 @@ impl Compared {
         let why = self.message.as_deref().unwrap_or_default();
         let words = match self.state.as_str() {
             "absent" => "is not there yet".to_owned(),
+            "deleting" => "is being deleted".to_owned(),
             "invalid" => format!("cannot be composed: {why}"),
             state => self.words().unwrap_or_else(|| state.to_owned()),
         };
-        format!("{}: {words}", self.resource_name)
+        let line = format!("{}: {words}", self.resource_name);
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     fn named_fields(&self) -> String {
@@ -83,8 +86,9 @@ impl Compared {
     }
 }
 
-/// Notes down at each object of a tree how it stands to what the composite resource above it desires. What is reported of the root is there.
-pub(in crate::trace) fn compare_all(node: &mut Node, bridge: Endpoint) -> BoxFuture<'_, ()> {
+/// Notes down at each object of a tree how it stands to what the composite resource above it desires. What is reported of the root is there. Ends where
+/// the bridge answers no more: what it has not said is shown as it stands in the cluster.
+pub(in crate::trace) fn compare_all(node: &mut Node, bridge: Endpoint) -> BoxFuture<'_, Result<(), String>> {
     async move {
         compare(node);
         for child in node
@@ -95,10 +99,10 @@ pub(in crate::trace) fn compare_all(node: &mut Node, bridge: Endpoint) -> BoxFut
             let namespace = child.namespace.as_deref().unwrap_or(NO_NAMESPACE);
             let uid = child.uid.as_deref().unwrap_or_default();
             let path = [child.group(), &child.kind, namespace, &child.name, uid];
-            // One that is unknown to this bridge is shown as it stands in the cluster.
-            child.reported = bridge.seen(path).await.ok().and_then(|seen| seen.composition);
-            compare_all(child, bridge).await;
+            child.reported = bridge.seen(path).await?.composition;
+            compare_all(child, bridge).await?;
         }
+        Ok(())
     }
     .boxed()
 }
@@ -108,20 +112,22 @@ fn compare(node: &mut Node) {
     // A bridge of another version may say something else: what cannot be read is not shown.
     let reported = node.reported.as_ref().map(Reported::deserialize);
     let reported = reported.and_then(Result::ok).unwrap_or_default();
+    // It is told once, at the objects.
+    if let Some(Value::Object(report)) = &mut node.reported {
+        report.remove("composed");
+    }
     node.desired = reported.composed.map(|composed| {
-        let mut desired = Desired {
-            resources: composed.len(),
-            ..Desired::default()
-        };
+        let mut desired = Desired::default();
         for compared in composed {
-            if compared.state == "notDesired" {
-                desired.resources -= 1;
-            }
-            if compared.state == "asDesired" {
-                desired.met += 1;
-            }
+            let state = compared.state.as_str();
+            desired.resources += usize::from(state != "notDesired");
+            desired.met += usize::from(state == "asDesired");
+            desired.unknown += usize::from(state == "unknown");
+            let is_met = state == "asDesired";
             match node.children.iter_mut().find(|child| compared.is_of(child)) {
                 Some(child) => child.compared = Some(compared),
+                // It was created after the tree was read.
+                None if is_met => {}
                 None => desired.elsewhere.push(compared),
             }
         }
@@ -136,6 +142,9 @@ pub(in crate::trace) struct Desired {
     resources: usize,
     #[serde(rename = "asDesired")]
     met: usize,
+    /// Such as Secrets, of which the bridge holds no copy.
+    #[serde(rename = "notCompared")]
+    unknown: usize,
     /// What of it is not among the objects below.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     elsewhere: Vec<Compared>,
@@ -144,17 +153,26 @@ pub(in crate::trace) struct Desired {
 impl Desired {
     /// A line, and one for each that has none in the table.
     pub(in crate::trace) fn lines(&self) -> impl Iterator<Item = String> {
-        let sum = match self.resources {
-            1 => format!("1 desired resource, {} as desired", self.met),
-            all => format!("{all} desired resources, {} as desired", self.met),
+        let resources = if self.resources == 1 {
+            "resource"
+        } else {
+            "resources"
         };
+        let unknown = match self.unknown {
+            0 => String::new(),
+            unknown => format!(", {unknown} not compared"),
+        };
+        let sum = format!(
+            "{} desired {resources}, {} as desired{unknown}",
+            self.resources, self.met
+        );
         [sum].into_iter().chain(self.elsewhere.iter().map(Compared::line))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::trace::composite::table;
@@ -182,7 +200,7 @@ mod tests {
         let many = ["/spec/1", "/spec/2", "/spec/3", "/spec/4", "/spec/5", "/spec/6"];
         let invalid = json!({
             "resourceName": "bad", "group": null, "kind": null, "namespace": null, "name": null,
-            "state": "invalid", "fields": [], "message": "no kind",
+            "state": "invalid", "fields": [], "message": "no\nkind",
         });
         let composed = [
             reported("a", "asDesired", &[], None),
@@ -191,6 +209,8 @@ mod tests {
             reported("d", "unknown", &[], Some("no copy")),
             reported("e", "notDesired", &[], None),
             reported("f", "absent", &[], None),
+            reported("g", "deleting", &[], None),
+            reported("h", "asDesired", &[], None),
             invalid,
         ];
         root.reported = Some(json!({ "composed": composed }));
@@ -210,12 +230,14 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "6 desired resources, 1 as desired",
+                "8 desired resources, 2 as desired, 1 not compared",
                 "the-f: is not there yet",
+                "the-g: is being deleted",
                 "bad: cannot be composed: no kind",
             ]
         );
         assert!(table(&root).contains("is desired no more"));
+        assert_eq!(root.reported, Some(json!({})));
     }
 
     #[test]

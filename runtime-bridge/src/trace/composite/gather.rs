@@ -124,8 +124,8 @@ impl<'a> Gather<'a> {
                     ),
                 }
             }
-            Ok(None) => (one.namespace.clone(), Existence::NotServed),
-            Err(error) => (one.namespace.clone(), Existence::Unknown(error.to_string())),
+            Ok(None) => (one.id(home).namespace, Existence::NotServed),
+            Err(error) => (one.id(home).namespace, Existence::Unknown(error.to_string())),
         };
         Node::missing(one, namespace.as_deref(), existence)
     }

@@ -125,6 +125,17 @@ fn a_composite_resource_of_another_claim_is_named_so() {
 }
 
 #[test]
+fn of_a_claim_the_composite_resource_below_it_is_explained() {
+    let mut composite = Node::of(&root(&[]), None, true);
+    composite.compose(None);
+    let mut claim = Node::of(&composed("claim", &Value::Null), None, true);
+    assert_eq!(claim.composite(), None);
+    claim.children = vec![composite.clone()];
+    assert_eq!(claim.composite(), Some(&composite));
+    assert_eq!(composite.composite(), Some(&composite));
+}
+
+#[test]
 fn no_content_of_an_object_is_in_a_trace() {
     let mut secret = composed("s", &owner("x"));
     secret["data"] = json!({ "password": "canary" });
