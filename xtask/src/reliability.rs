@@ -160,18 +160,25 @@ pub(crate) fn read(path: &Path) -> Result<String, Failure> {
 
 /// Puts `new` between the two marks.
 pub(crate) fn between(text: &str, mark: &str, new: &str) -> Result<String, Failure> {
+    let (before, _, after) = split(text, mark)?;
+    Ok(format!("{before}{new}{after}"))
+}
+
+/// What stands between the two marks.
+pub(crate) fn within<'t>(text: &'t str, mark: &str) -> Result<&'t str, Failure> {
+    let (_, held, _) = split(text, mark)?;
+    Ok(held)
+}
+
+/// What stands before the two marks, with the line of the first, between them, and after, with the second.
+fn split<'t>(text: &'t str, mark: &str) -> Result<(&'t str, &'t str, &'t str), Failure> {
     let (begin, end) = (format!("<!-- {mark}:"), format!("<!-- end of {mark} -->"));
-    let parts = text.split_once(&begin).and_then(|(before, rest)| {
-        let (line, rest) = rest.split_once('\n')?;
-        let (_, after) = rest.split_once(&end)?;
-        Some((before, line, after))
+    let parts = text.find(&begin).and_then(|begin| {
+        let begin = begin + text[begin..].find('\n')? + 1;
+        let end = begin + text[begin..].find(&end)?;
+        Some((&text[..begin], &text[begin..end], &text[end..]))
     });
-    match parts {
-        Some((before, line, after)) => Ok(format!("{before}{begin}{line}\n{new}{end}{after}")),
-        None => Err(Failure::new(format!(
-            "the marks of {mark} are gone from the page"
-        ))),
-    }
+    parts.ok_or_else(|| Failure::new(format!("the marks of {mark} are gone from the page")))
 }
 
 fn result(results: &Path, file: &str) -> Result<Value, Failure> {
@@ -298,6 +305,7 @@ mod tests {
             "a\n<!-- numbers: by it -->\nnew\n<!-- end of numbers -->\nb\n"
         );
         assert_eq!(between(&once, "numbers", "new\n").unwrap(), once);
+        assert_eq!(within(&once, "numbers").unwrap(), "new\n");
         assert!(between("a", "numbers", "").is_err());
     }
 

@@ -29,7 +29,7 @@ pub(crate) async fn note_of_other_work() -> String {
 pub(crate) fn runs_in_words(runs: usize) -> String {
     match runs {
         1 => "One run".to_owned(),
-        runs => format!("The median of {runs} runs, with the least and the greatest,"),
+        runs => format!("The median of {runs} runs, with the least and the greatest"),
     }
 }
 

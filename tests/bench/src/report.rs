@@ -73,7 +73,7 @@ impl Runs {
 /// All rows, in the order in which they came first.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// How it was measured, and where: a sentence or more each.
+    /// How it was measured, where, and of which commit: a sentence or more each.
     pub notes: Vec<String>,
     figures: Vec<(Measured, Runs)>,
 }
@@ -89,26 +89,14 @@ impl Report {
         }
     }
 
-    /// Markdown: a table for each kind.
+    /// Markdown: a table for each kind, and the notes below each, as another run may measure only some of them anew.
     pub fn to_table(&self) -> String {
-        let mut text = String::new();
-        for note in &self.notes {
-            let _ = writeln!(text, "{note}");
-        }
-        let mut kind = "";
-        for (measured, runs) in &self.figures {
-            if kind != measured.kind {
-                kind = measured.kind;
-                let _ = write!(
-                    text,
-                    "\n| {kind} | unit | Go peer | ours | ratio | goal | met |\n|---|---|---|---|---|---|---|\n"
-                );
-            }
-            for line in measured.row.lines {
-                text += &to_line(measured, runs, line);
-            }
-        }
-        text
+        let note = self.notes.join(" ");
+        let kinds = self
+            .figures
+            .chunk_by(|(one, _), (other, _)| one.kind == other.kind);
+        let tables: Vec<String> = kinds.map(|rows| format!("{}\n{note}\n", to_rows(rows))).collect();
+        tables.join("\n")
     }
 
     /// The same, with all values of each run.
@@ -178,6 +166,19 @@ impl Notes<'_> {
             Side::Ours => runs.ours.push(values),
         }
     }
+}
+
+/// Of one kind, with a heading.
+fn to_rows(rows: &[(Measured, Runs)]) -> String {
+    let kind = rows.first().map_or("", |(measured, _)| measured.kind);
+    let mut text =
+        format!("| {kind} | unit | Go peer | ours | ratio | goal | met |\n|---|---|---|---|---|---|---|\n");
+    for (measured, runs) in rows {
+        for line in measured.row.lines {
+            text += &to_line(measured, runs, line);
+        }
+    }
+    text
 }
 
 fn to_line(measured: &Measured, runs: &Runs, line: &Line) -> String {
@@ -319,6 +320,20 @@ mod tests {
             table.find("size of an object") < table.find("| given |"),
             "{table}"
         );
+    }
+
+    #[test]
+    fn each_table_says_how_it_was_measured() {
+        let mut report = report();
+        report.notes = vec!["At abc.".to_owned(), "It was quiet.".to_owned()];
+        report.of(Side::Ours, "given", None).note(&rows::DRAIN, 1.0);
+        let table = report.to_table();
+        assert_eq!(
+            table.matches("|\n\nAt abc. It was quiet.\n").count(),
+            2,
+            "{table}"
+        );
+        assert!(table.contains("quiet.\n\n| given | unit |"), "{table}");
     }
 
     #[test]

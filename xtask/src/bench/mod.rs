@@ -1,6 +1,7 @@
 //! Measurements: with what is shipped, release builds, and the instructions of hot paths.
 
 pub(crate) mod instructions;
+mod sections;
 
 use std::fs;
 use std::path::Path;
@@ -9,11 +10,14 @@ use bridge_control_plane::process::Spawn;
 
 use crate::Failure;
 use crate::project::Project;
-use crate::reliability::between;
+use crate::reliability::{between, within};
 use crate::run::{cargo, run};
 
 /// Where the tables are written into.
 const PAGE: &str = "docs/performance.md";
+
+/// What measures are of that were taken with changes which are not committed.
+const CHANGED: &str = "a changed tree";
 
 /// A measurement of `bridge-bench`.
 struct Measurement {
@@ -48,10 +52,10 @@ struct RunArgs {
     /// One run with few objects.
     #[arg(long)]
     quick: bool,
-    /// Write the table into docs/performance.md.
+    /// Write the tables into docs/performance.md, each in place of the whole one that is there: the other side's, too, where one alone was measured.
     #[arg(long)]
     document: bool,
-    /// Measure nothing: take the table that is there.
+    /// Measure nothing: take the tables that are there.
     #[arg(long, requires = "document")]
     reuse: bool,
     /// Further arguments of `bridge-bench`'s subcommand.
@@ -80,9 +84,14 @@ async fn measure(what: &Measurement, args: &RunArgs) -> Result<(), Failure> {
     let project = Project::find().await?;
     let results = project.scratch("bench");
     if !args.reuse {
+        let commit = match project.clean_commit(PAGE).await {
+            Err(_) if !args.document => CHANGED.to_owned(),
+            commit => commit?,
+        };
         build(&project).await?;
         let mut bench = Spawn::new(project.scratch("release").join("bridge-bench"))
             .arg(what.name)
+            .args(["--commit", &commit])
             .arg("--out")
             .arg(&results);
         if args.quick {
@@ -92,9 +101,16 @@ async fn measure(what: &Measurement, args: &RunArgs) -> Result<(), Failure> {
     }
     if args.document {
         let page = project.root.join(PAGE);
-        let table = read(&results.join(format!("{}.md", what.name)))?;
-        let text = between(&read(&page)?, what.mark, &table)?;
-        fs::write(&page, text)
+        let tables = read(&results.join(format!("{}.md", what.name)))?;
+        if tables.contains(CHANGED) {
+            return Err(Failure::new(format!(
+                "the tables of {} are of {CHANGED}, which no commit has: measure again, without changes",
+                what.name
+            )));
+        }
+        let text = read(&page)?;
+        let merged = sections::merge(within(&text, what.mark)?, &tables);
+        fs::write(&page, between(&text, what.mark, &merged)?)
             .map_err(|error| Failure::new(format!("cannot write {}: {error}", page.display())))?;
         eprintln!("wrote {}", page.display());
     }

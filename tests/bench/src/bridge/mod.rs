@@ -45,6 +45,9 @@ pub(crate) struct BridgeArgs {
     /// The peer's flag of the same name; 10 is the default of providers. 0: it has no limits, and 32 workers.
     #[arg(long, default_value_t = 0)]
     max_reconcile_rate: u32,
+    /// Of which commit the binaries are, for the notes.
+    #[arg(long, default_value = "an unknown commit")]
+    commit: String,
     /// Where table, JSON and pictures are written.
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
@@ -152,7 +155,8 @@ async fn notes(args: &BridgeArgs, runs: usize, objects: usize) -> Vec<String> {
     };
     vec![
         format!(
-            "{}. {runs} of {objects} objects; the peer has {limits}.",
+            "At {}, {}. {runs} of {objects} objects; the peer has {limits}.",
+            args.commit,
             machine()
         ),
         output::note_of_other_work().await,

@@ -57,6 +57,9 @@ pub(crate) struct CompositionsArgs {
     /// As many XRs of 10 objects, of which nothing but rest and memory is measured. May be given several times; 0: it is left out.
     #[arg(long)]
     at_rest: Vec<usize>,
+    /// Of which commit the binaries are, for the notes.
+    #[arg(long, default_value = "an unknown commit")]
+    commit: String,
     /// Where table, JSON and pictures are written.
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
@@ -111,18 +114,22 @@ impl Plan {
     }
 
     /// Where, and how much.
-    fn note(&self, runs: usize) -> String {
+    fn note(&self, runs: usize, commit: &str) -> String {
+        let (few, many) = (runs, runs.min(self.many_runs));
+        let runs = if few == many {
+            output::runs_in_words(few)
+        } else {
+            let many = output::runs_in_words(many).to_lowercase();
+            format!("{}; of many XRs {many}", output::runs_in_words(few))
+        };
+        let (few, managed) = (self.counts, self.managed);
         format!(
-            "{}. {} of {} XRs and {} claims in a burst, of {} and {} with managed resources, and {} of {} XRs of 10, and of {:?} at rest; the peer has no limits and 100 workers, and 32 for managed resources.",
+            "At {commit}, {}. {runs}; bursts of {} XRs and {} claims, of {} and {} of managed resources.",
             machine(),
-            output::runs_in_words(runs),
-            self.counts.burst,
-            self.counts.claims,
-            self.managed.burst,
-            self.managed.claims,
-            output::runs_in_words(runs.min(self.many_runs)).to_lowercase(),
-            self.many.objects,
-            self.at_rest,
+            few.burst,
+            few.claims,
+            managed.burst,
+            managed.claims
         )
     }
 
@@ -193,7 +200,7 @@ pub(crate) async fn measure(args: &CompositionsArgs) {
     eprintln!("{other_work}");
     for run in 1..=runs {
         // What is written down so far is of so many runs.
-        report.notes = vec![plan.note(run), other_work.clone()];
+        report.notes = vec![plan.note(run, &args.commit), other_work.clone()];
         for (composed, counts) in plan.lives(args) {
             for side in args.side.all() {
                 eprintln!("lives of {composed:?}, run {run} of {runs}, {side:?}");
@@ -211,8 +218,9 @@ pub(crate) async fn measure(args: &CompositionsArgs) {
             guard::measure(&mut subject, &mut report).await;
             output::write(&report, &args.out, "compositions");
             chains::measure(&subject, &mut report).await;
-            endings::measure(&subject, plan.drained, &mut report).await;
             many::measure(&mut subject, plan.many, &mut report).await;
+            // Last, as a definition goes for good.
+            endings::measure(&subject, plan.drained, &mut report).await;
             output::write(&report, &args.out, "compositions");
         }
         for &objects in plan.at_rest.iter().filter(|_| is_measured) {
