@@ -14,6 +14,7 @@ use crate::report::Report;
 use crate::run::{both_outputs, cargo, explained, run};
 use crate::{Failure, crash_matrix, endings, fuzz, lint, rules, simulate};
 pub(crate) use programs::{TestProgram, programs};
+use runner::GO_GARBAGE;
 use tally::Tally;
 
 /// Crates whose tests need neither a control plane nor an emulated AWS nor the plugins in other languages.
@@ -161,9 +162,8 @@ async fn emulator(project: &Project) -> Result<(), Failure> {
 
 /// Builds the examples that are not Rust side by side, so that no test with a limit waits for it.
 async fn languages(project: &Project) -> Result<(), Failure> {
-    explained(Spawn::new(project.binary("bridge-languages")))
-        .await
-        .map(drop)
+    let builds = Spawn::new(project.binary("bridge-languages")).env(GO_GARBAGE.0, GO_GARBAGE.1);
+    explained(builds).await.map(drop)
 }
 
 /// Whom the bench compares with.
@@ -171,7 +171,7 @@ async fn peer(project: &Project) -> Result<(), Failure> {
     for command in ["vet", "test"] {
         let folder = project.root.join("tests/bench/peer");
         let go = Spawn::new("go").args([command, "./..."]).current_dir(folder);
-        explained(go).await?;
+        explained(go.env(GO_GARBAGE.0, GO_GARBAGE.1)).await?;
     }
     Ok(())
 }

@@ -35,7 +35,8 @@ const LONG: [&str; 18] = [
 ];
 
 /// Most of what tests compute with are hundreds of API servers, in Go, which live for seconds: they collect garbage less often, which takes 8 % off the time.
-const GO_GARBAGE: (&str, &str) = ("GOGC", "400");
+/// The same of Go's compiler takes a third off its processor time.
+pub(crate) const GO_GARBAGE: (&str, &str) = ("GOGC", "400");
 
 /// No program of ours takes half as long: one that does hangs.
 pub(crate) const LONGEST: Duration = Duration::from_mins(40);
