@@ -47,7 +47,8 @@ pub fn simulate_with_faults(
     );
     let mut runner = CompositionRunner::new(scenario);
     let mut began = false;
-    let ended = simulate_in(&environment, Processes::with_function(), async |backend| {
+    let (name, processes) = (&scenario.name, Processes::with_function());
+    let ended = simulate_in(name, &environment, processes, async |backend| {
         if !std::mem::replace(&mut began, true) {
             environment.faults.begin(faults);
         }

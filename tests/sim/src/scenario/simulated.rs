@@ -28,18 +28,22 @@ const WAIT_LIMIT: Duration = Duration::from_mins(15);
 pub fn simulate(scenario: &Scenario) -> Result<Vec<String>, (Unexpected, Vec<String>)> {
     let mut runner = Runner::new(scenario);
     let environment = Environment::new(0, scenario.kinds(), true, &super::settings(), 1);
-    simulate_in(&environment, Processes::default(), async |backend| {
-        runner.run(backend).await
-    })
+    simulate_in(
+        &scenario.name,
+        &environment,
+        Processes::default(),
+        async |backend| runner.run(backend).await,
+    )
 }
 
-/// Runs in one runtime after the other, until it has not been interrupted.
+/// Runs the scenario of this name in one runtime after the other, until it has not been interrupted.
 pub(crate) fn simulate_in(
+    name: &str,
     environment: &Arc<Environment>,
     mut running: Processes,
     mut run: impl AsyncFnMut(&mut Simulated) -> Result<Flow, Unexpected>,
 ) -> Result<Vec<String>, (Unexpected, Vec<String>)> {
-    let _ends = Deadline::begin("a scenario".to_owned());
+    let _ends = Deadline::begin(format!("the scenario {name}"));
     if running.function.is_some() {
         *environment.compositions.lock() = Some(CompositionChecker::new(false));
     }
