@@ -35,7 +35,7 @@ const LONG: [&str; 18] = [
 ];
 
 /// Most of what tests compute with are hundreds of API servers, in Go, which live for seconds: they collect garbage less often, which takes 8 % off the time.
-/// The same of Go's compiler takes a third off its processor time.
+/// Go's compiler has the same.
 pub(crate) const GO_GARBAGE: (&str, &str) = ("GOGC", "400");
 
 /// No program of ours takes half as long: one that does hangs.

@@ -24,7 +24,7 @@ const ETCD: &str = "go.etcd.io/etcd/server/v3";
 const FLAGS: [&str; 4] = ["build", "-mod=readonly", "-trimpath", "-v"];
 const LINKING: &str = "-s -w -X k8s.io/component-base/version.gitVersion=";
 
-/// Each compiler lives for a moment: that it collects garbage less often takes a third off the processor time of the build. Unless something else is set.
+/// `GOGC`, unless the user sets another: each compiler lives for a moment, so that collecting its garbage is mostly processor time lost.
 const COMPILERS_GARBAGE: &str = "400";
 
 /// How often the build reports how far it is.

@@ -112,7 +112,7 @@ fn compare(node: &mut Node) {
     // A bridge of another version may say something else: what cannot be read is not shown.
     let reported = node.reported.as_ref().map(Reported::deserialize);
     let reported = reported.and_then(Result::ok).unwrap_or_default();
-    // It is told once, at the objects.
+    // It is shown once, at the objects.
     if let Some(Value::Object(report)) = &mut node.reported {
         report.remove("composed");
     }

@@ -155,7 +155,7 @@ async fn notes(args: &BridgeArgs, runs: usize, objects: usize) -> Vec<String> {
     };
     vec![
         format!(
-            "At {}, {}. {runs} of {objects} objects; the peer has {limits}.",
+            "At {}, {}. {runs}, of {objects} objects; the peer has {limits}.",
             args.commit,
             machine()
         ),
