@@ -1,10 +1,10 @@
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::json;
 
 use super::*;
 use crate::{
-    composite::{facts::Facts, pipeline::RunFailure, present::differences, sample, snapshot::RunState, view},
+    composite::{pipeline::RunFailure, present::differences, sample, snapshot::RunState},
     definition::Scope,
     function::Resource,
 };
@@ -28,14 +28,7 @@ fn snapshot() -> Snapshot {
         let invalid = Resource::of(json!({"apiVersion": "v1"}));
         desired.resources.insert("invalid".to_owned(), invalid);
     }
-    let memory = CompositeMemory::default();
-    let basis = view::basis(&Facts::new(&snapshot, &memory), snapshot.choice.as_ref().unwrap());
-    snapshot.run = RunState::Ended {
-        basis,
-        outcome: Arc::new(outcome),
-        took: Duration::from_millis(20),
-        at: sample::now(),
-    };
+    sample::end_run(&mut snapshot, outcome);
     snapshot
 }
 

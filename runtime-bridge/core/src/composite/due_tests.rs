@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,10 @@ use super::*;
 use crate::{
     composite::{
         digest::ContentDigest,
-        facts::Facts,
         memory::CompositeMemory,
         pipeline::{Lookup, RunFailure, RunOutcome},
         sample,
         snapshot::Snapshot,
-        view,
     },
     definition::Scope,
     function::{ResourceMatch, ResourceSelector},
@@ -23,16 +21,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 fn ended(uid: &str, annotations: &Value, outcome: RunOutcome) -> Snapshot {
     let mut snapshot = sample::snapshot(Scope::Namespaced, annotations, &Value::Null);
     snapshot.xr.object["metadata"]["uid"] = uid.into();
-    let basis = {
-        let memory = CompositeMemory::default();
-        view::basis(&Facts::new(&snapshot, &memory), snapshot.choice.as_ref().unwrap())
-    };
-    snapshot.run = RunState::Ended {
-        basis,
-        outcome: Arc::new(outcome),
-        took: Duration::from_millis(20),
-        at: sample::now(),
-    };
+    sample::end_run(&mut snapshot, outcome);
     snapshot
 }
 

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use jiff::Timestamp;
@@ -12,8 +13,11 @@ use serde_json::{Map, Value, json};
 use super::{
     Composite,
     choose::Selected,
+    facts::Facts,
+    memory::CompositeMemory,
     pipeline::{PipelineSpec, RunOutcome},
     snapshot::{Chosen, InUse, RunState, Settings, Snapshot},
+    view,
 };
 use crate::{definition::Scope, function::DesiredState};
 
@@ -71,6 +75,18 @@ pub(super) fn snapshot(scope: Scope, annotations: &Value, status: &Value) -> Sna
         jitter: 0.5,
         now: now(),
     }
+}
+
+/// Its run has just ended like this, and began of what there is now.
+pub(super) fn end_run(snapshot: &mut Snapshot, outcome: RunOutcome) {
+    let memory = CompositeMemory::default();
+    let basis = view::basis(&Facts::new(snapshot, &memory), snapshot.choice.as_ref().unwrap());
+    snapshot.run = RunState::Ended {
+        basis,
+        outcome: Arc::new(outcome),
+        took: Duration::from_millis(20),
+        at: now(),
+    };
 }
 
 /// Of a run that desires nothing.

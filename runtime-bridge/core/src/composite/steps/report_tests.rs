@@ -8,7 +8,6 @@ use crate::{
         memory::{CompositeMemory, RejectedStatus},
         sample,
         snapshot::Snapshot,
-        view,
     },
     definition::Scope,
 };
@@ -20,16 +19,12 @@ fn snapshot() -> (Snapshot, ObjectId) {
     object["spec"]["crossplane"]["resourceRefs"] =
         json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "gone"}]);
     snapshot.xr = Composite::parse(object, Scope::Namespaced);
-    let memory = CompositeMemory::default();
-    let basis = view::basis(&Facts::new(&snapshot, &memory), snapshot.choice.as_ref().unwrap());
-    snapshot.run = RunState::Ended {
-        basis,
-        outcome: std::sync::Arc::new(sample::outcome()),
-        took: Duration::from_millis(20),
-        at: sample::now(),
-    };
+    sample::end_run(&mut snapshot, sample::outcome());
     snapshot.now = sample::now() + Duration::from_mins(10);
-    let (id, _) = Facts::new(&snapshot, &memory).ids().next().unwrap();
+    let (id, _) = Facts::new(&snapshot, &CompositeMemory::default())
+        .ids()
+        .next()
+        .unwrap();
     snapshot.seen.insert(id.clone(), ObjectState::Absent);
     (snapshot, id)
 }
@@ -60,13 +55,7 @@ fn said(status: &serde_json::Value, after: Duration, failure: Option<&str>) -> R
         progress_since: Some(sample::now()),
         ..CompositeMemory::default()
     };
-    let basis = view::basis(&Facts::new(&snapshot, &memory), snapshot.choice.as_ref().unwrap());
-    snapshot.run = RunState::Ended {
-        basis,
-        outcome: std::sync::Arc::new(outcome),
-        took: Duration::from_millis(20),
-        at: sample::now(),
-    };
+    sample::end_run(&mut snapshot, outcome);
     snapshot.now = sample::now() + after;
     memory.rejected_status = failure.map(|message| {
         Box::new(RejectedStatus {
