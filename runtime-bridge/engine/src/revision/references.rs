@@ -10,7 +10,7 @@ use crate::{
     watch::{WatchState, Watches},
 };
 
-/// Names of the revisions that composite resources of a composition's type refer to; `None`: not all of those who may refer to one are known.
+/// Names of the revisions that composite resources of a composition's type, and their claims, refer to; `None`: not all of those who may refer to one are known.
 pub(super) fn referenced(
     composition: &Composition,
     types: &DefinedTypes,
@@ -20,16 +20,17 @@ pub(super) fn referenced(
     let group = composition.type_ref.api_version.rsplit_once('/')?.0;
     let kind = GroupKind::new(group, &composition.type_ref.kind);
     let terms = types.get(&kind)?.terms;
-    // Claims refer to revisions, too, and are not watched.
-    if terms.claim.is_some() || watches.state(&kind) != WatchState::Live {
-        return None;
+    let mut names = BTreeSet::new();
+    for kind in terms.claim.iter().map(|claim| &claim.kind).chain([&kind]) {
+        if watches.state(kind) != WatchState::Live {
+            return None;
+        }
+        for object in store.list(kind) {
+            if !object.is_readable() {
+                return None;
+            }
+            names.extend(Preferences::read(&object.to_value(), terms.machinery).revision);
+        }
     }
-    let all = store.list(&kind);
-    if !all.iter().all(|object| object.is_readable()) {
-        return None;
-    }
-    let names = all
-        .iter()
-        .filter_map(|object| Preferences::read(&object.to_value(), terms.machinery).revision);
-    Some(names.collect())
+    Some(names)
 }

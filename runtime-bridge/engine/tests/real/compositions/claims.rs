@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::stage::{Bridge, CLAIM, DEFINITIONS, GROUP, Stage};
+use super::stage::{Bridge, CLAIM, COMPOSITIONS, DEFINITIONS, GROUP, REVISIONS, Stage, composition};
 
 pub fn claims(namespace: &str) -> String {
     format!("/apis/{GROUP}/v1/namespaces/{namespace}/purchases")
@@ -385,5 +385,47 @@ async fn a_result_for_the_claim_becomes_an_event_of_both() {
     stage
         .object(&events(&namespace, CLAIM), |list| reported(list) == of_claim)
         .await;
+    bridge.end().await;
+}
+
+/// The newest two are kept, and those that anybody refers to, or did when the newest one was made.
+#[tokio::test]
+async fn revisions_go_that_no_claim_refers_to() {
+    let stage = Stage::installed().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    let mut pinned = claim("pinned", &json!({"first": "1"}));
+    pinned["spec"]["compositionUpdatePolicy"] = "Manual".into();
+    stage.create(&claims(&namespace), &pinned).await;
+    let path = format!("{}/pinned", claims(&namespace));
+    let pinned = stage.ready(&path).await;
+    let of = |object: &Value| object["spec"]["compositionRevisionRef"]["name"].clone();
+    let first = of(&stage.admin.get(&composite_of(&pinned)).await.unwrap());
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"first": "2"})))
+        .await;
+    let moving = composite_of(&stage.ready(&format!("{}/a", claims(&namespace))).await);
+    let mut former = Vec::new();
+    for input in ["2", "3", "4", "5"] {
+        let before = of(&stage.admin.get(&moving).await.unwrap());
+        let change = json!({"spec": {"pipeline": composition(input)["spec"]["pipeline"]}});
+        let path = format!("{COMPOSITIONS}/purchases");
+        stage.admin.patch(&path, &change).await.unwrap();
+        stage.object(&moving, |composite| of(composite) != before).await;
+        former.push(before);
+    }
+    let names = |list: &Value| -> Vec<Value> {
+        let items = list["items"].as_array().into_iter().flatten();
+        items
+            .map(|revision| revision["metadata"]["name"].clone())
+            .collect()
+    };
+    let left = stage.object(REVISIONS, |list| names(list).len() <= 4).await;
+    let left = names(&left);
+    assert!(
+        left.contains(&first) && left.contains(former.last().unwrap()),
+        "{left:?}, {former:?}"
+    );
     bridge.end().await;
 }
