@@ -148,10 +148,36 @@ fn selectors(selectors: BTreeMap<String, wire::ResourceSelector>) -> BTreeMap<St
             Some(wire::resource_selector::Match::MatchLabels(labels)) => ResourceMatch::Labels(labels.labels),
             None => ResourceMatch::Labels(BTreeMap::new()),
         },
-        namespace: selector.namespace,
+        // In most languages a field that nobody set and one that is empty are the same.
+        namespace: selector.namespace.filter(|namespace| !namespace.is_empty()),
     };
     selectors
         .into_iter()
         .map(|(name, selector)| (name, of(selector)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By name in it a run would fail, as no namespace has that name.
+    #[test]
+    fn an_empty_namespace_is_none() {
+        let named = |namespace: Option<&str>| wire::ResourceSelector {
+            api_version: "v1".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            namespace: namespace.map(ToOwned::to_owned),
+            r#match: None,
+        };
+        let all = [("absent", None), ("empty", Some("")), ("given", Some("team"))];
+        let all = all.map(|(name, namespace)| (name.to_owned(), named(namespace)));
+        let namespaces = selectors(all.into())
+            .into_values()
+            .map(|selector| selector.namespace);
+        assert_eq!(
+            namespaces.collect::<Vec<_>>(),
+            [None, None, Some("team".to_owned())]
+        );
+    }
 }

@@ -202,7 +202,7 @@ impl RawRequirements {
                 api_version: raw.api_version,
                 kind: raw.kind,
                 matching,
-                namespace: raw.namespace,
+                namespace: raw.namespace.filter(|namespace| !namespace.is_empty()),
             };
             requirements.resources.insert(raw.requirement_name, selector);
         }

@@ -16,7 +16,7 @@ fn all_fields_of_a_step_are_read() {
             "requiredResources": [
                 {"requirementName": "one", "apiVersion": "v1", "kind": "ConfigMap", "namespace": "ns", "name": "m"},
                 {"requirementName": "some", "apiVersion": "v1", "kind": "ConfigMap", "matchLabels": {"a": "b"}},
-                {"requirementName": "all", "apiVersion": "v1", "kind": "ConfigMap"},
+                {"requirementName": "all", "apiVersion": "v1", "kind": "ConfigMap", "namespace": ""},
             ],
             "requiredSchemas": [{"requirementName": "schema", "apiVersion": "v1", "kind": "Pod"}],
         },
