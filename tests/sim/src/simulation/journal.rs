@@ -17,6 +17,14 @@ use tracing_subscriber::{Layer, layer::Context};
 
 use super::time::Time;
 
+/// What seeds put into Secrets begins with `canary`; this is how it begins where a Secret holds it.
+const ENCODED: &str = "Y2FuYXJ5";
+
+/// Whether any of it stands in a text.
+pub(super) fn exposes_secret(text: &str) -> bool {
+    text.contains("canary") || text.contains(ENCODED)
+}
+
 /// The event log of one simulation.
 #[derive(Clone)]
 pub(crate) struct Journal {
@@ -115,7 +123,7 @@ impl<S: Subscriber> Layer<S> for Journal {
         if level == Level::ERROR && !self.expects(&text) {
             self.errors.lock().push(format!("no_error_is_logged:{text}"));
         }
-        if text.contains("canary") {
+        if exposes_secret(&text) {
             self.errors.lock().push(format!("no_secret_is_logged:{text}"));
         }
         self.note(|| {

@@ -9,7 +9,7 @@ use fake_cloud::{
 use jiff::Timestamp;
 
 use super::{InvariantChecker, is_change, violations};
-use crate::simulation::environment::Environment;
+use crate::simulation::{environment::Environment, journal::exposes_secret};
 
 /// A call that has come, and what is known at that moment.
 pub(super) struct Sent<'a> {
@@ -161,6 +161,6 @@ fn no_secret_stands_in_a_document(sent: &Sent) -> Option<String> {
         Ask::Create(ask) | Ask::Update(ask) | Ask::Delete(ask) | Ask::Poll(ask) => &ask.desired,
         Ask::CheckConfig(_) => return None,
     };
-    let is_shown = format!("{:?}", desired.parameters).contains("canary");
+    let is_shown = exposes_secret(&format!("{:?}", desired.parameters));
     is_shown.then(|| format!("a secret stands in the parameters of {}", sent.described()))
 }

@@ -10,6 +10,7 @@ use fake_kube::state::{Commit, EventKind};
 use serde_json::Value;
 
 use super::{InvariantChecker, annotation, is_paused, may_leave, record_of, text, violations};
+use crate::simulation::journal::exposes_secret;
 
 /// Where a status holds the id of the question to a person.
 const QUESTION: &str = "/status/crossbridge/question/id";
@@ -100,7 +101,7 @@ fn no_name_is_lost(written: &Written) -> Option<String> {
 
 fn no_secret_is_exposed(written: &Written) -> Option<String> {
     let (plural, _) = &written.commit.resource;
-    let is_shown = plural != "secrets" && written.commit.new.to_string().contains("canary");
+    let is_shown = plural != "secrets" && exposes_secret(&written.commit.new.to_string());
     is_shown.then(|| format!("in {plural} {}", written.name()))
 }
 
