@@ -1,12 +1,8 @@
 //! The composition layer: definitions, compositions, revisions, composite resources, claims and usages, served together.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use bridge_core::{
-    composite::Settings,
-    function::Functions,
-    queue::{Priority, Wake},
-};
+use bridge_core::{composite::Settings, function::Functions};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
@@ -92,17 +88,9 @@ impl CompositionLayer {
         &self.types
     }
 
-    /// Gives all composite resources a turn: what they may wait for has changed.
-    pub fn wake_all(&self, engine: &Engine) {
-        let wake = Wake {
-            at: engine.clock.now(),
-            priority: Priority::Dependency,
-        };
-        let types = self.types.subscribe();
-        let kinds: Vec<_> = types.borrow().keys().cloned().collect();
-        for object in kinds.iter().flat_map(|kind| engine.store.list(kind)) {
-            engine.dispatcher.enqueue(&object.key(), wake);
-        }
+    /// Functions answer again, or listen elsewhere: composite resources whose last run failed for one of them get their turns, and no others.
+    pub fn publish_function_news(&self, functions: &BTreeSet<String>) {
+        self.composites.publish_function_news(functions);
     }
 
     /// Begins nothing more, and waits for what was begun, but not longer than `limit`. Answers how many reconciles have not ended.

@@ -124,8 +124,8 @@ impl<'a> ServedCompositions<'a> {
                     biased;
                     () = sources.changed() => compositions.endpoints.set(sources.endpoints()),
                     Some(functions) = news.next() => {
-                        tracing::debug!(?functions, "functions answer again, or listen elsewhere: composite resources get their turns");
-                        layer.wake_all(engine);
+                        tracing::debug!(?functions, "functions answer again, or listen elsewhere: composite resources that wait for them get their turns");
+                        layer.publish_function_news(&functions);
                     }
                 }
             }

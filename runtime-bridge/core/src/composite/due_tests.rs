@@ -7,7 +7,7 @@ use crate::{
     composite::{
         digest::ContentDigest,
         memory::CompositeMemory,
-        pipeline::{Lookup, RunFailure, RunOutcome},
+        pipeline::{Lookup, RunFailure, RunOutcome, StepFailure, Violation},
         sample,
         snapshot::Snapshot,
     },
@@ -123,6 +123,34 @@ fn the_first_runs_after_quiet_follow_each_other_sooner() {
     snapshot.xr.object["status"] = json!({"conditions": [{"type": "Ready", "status": "True"}]});
     let ready = due(&Context::new(&snapshot, &CompositeMemory::default())).unwrap();
     assert_eq!(ready.duration_since(sample::now()).as_millis(), 100);
+}
+
+/// It answers again, or listens elsewhere.
+#[test]
+fn a_run_that_failed_for_a_function_is_repeated_once_there_is_news_of_it() {
+    let failed = RunOutcome {
+        result: Err(RunFailure::Step {
+            step: "compose".to_owned(),
+            why: StepFailure::Violation {
+                function: "function".to_owned(),
+                why: Violation::Composed { count: 2, limit: 1 },
+            },
+        }),
+        ..sample::outcome()
+    };
+    let mut snapshot = ended("uid", &json!({}), failed);
+    let back_off = due_after(&snapshot);
+    let began = sample::now() - Duration::from_millis(20);
+    // What was heard before it began, it has met.
+    for (news, due) in [
+        (began - Duration::from_millis(1), back_off),
+        (began, Some(Duration::from_millis(80))),
+        (sample::now() + MINUTE, Some(Duration::from_millis(80))),
+    ] {
+        snapshot.function_news = Some(news);
+        assert_eq!(due_after(&snapshot), due, "{news}");
+    }
+    assert!(back_off > Some(Duration::from_millis(80)), "{back_off:?}");
 }
 
 #[test]

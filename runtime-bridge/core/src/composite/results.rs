@@ -114,6 +114,7 @@ impl CompositeMemory {
                 self.added.remove(id);
             }
         }
+        self.learn_status(snapshot);
         self.circuit.close(snapshot.now);
         if let Some(rejected) = &mut self.rejected_status {
             rejected.retry_at.get_or_insert(snapshot.now + TRY_AGAIN);

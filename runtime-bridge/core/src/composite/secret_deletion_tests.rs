@@ -58,6 +58,7 @@ fn snapshot(release: &str, second: u32) -> Snapshot {
         in_use: InUse::default(),
         is_unwatched: false,
         run: RunState::None,
+        function_news: None,
         namespaced: BTreeMap::new(),
         reserved: BTreeMap::new(),
         term_began: at(0),

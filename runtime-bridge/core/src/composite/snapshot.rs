@@ -47,6 +47,8 @@ pub struct Snapshot {
     pub is_unwatched: bool,
     /// The run of its pipeline.
     pub run: RunState,
+    /// When it was heard last that the function for which the run failed answers again, or listens elsewhere.
+    pub function_news: Option<Timestamp>,
     /// Whether kinds of desired resources are namespaced; what is missing is not served.
     pub namespaced: BTreeMap<GroupKind, bool>,
     /// By kind and external name, of those that the last run desires: who has it and is still being deleted.

@@ -5,9 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::{circuit::Changing, facts::Facts, memory::CompositeMemory, snapshot::Snapshot};
+use super::{
+    circuit::Changing,
+    facts::Facts,
+    memory::CompositeMemory,
+    snapshot::{RunState, Snapshot},
+};
 use crate::{
-    function::{Condition, ConditionStatus, ResultTarget},
+    function::{Condition, ConditionStatus, DesiredState, ResultTarget},
     reasons::{ConditionReason, Reason},
 };
 
@@ -228,7 +233,38 @@ fn function_types(conditions: &[Condition]) -> BTreeSet<String> {
         .collect()
 }
 
+/// What functions desire of the status.
+pub(super) fn desired_status(desired: &DesiredState) -> Value {
+    let composite = desired.composite.as_ref();
+    let status = composite.map(|one| one.object["status"].clone());
+    status.filter(Value::is_object).unwrap_or_else(|| json!({}))
+}
+
 impl CompositeMemory {
+    /// Takes what the last run sets, and the status says, for what functions have set: after a restart no write tells it, where nothing is to be written.
+    pub(super) fn learn_status(&mut self, snapshot: &Snapshot) {
+        let RunState::Ended { outcome, .. } = &snapshot.run else {
+            return;
+        };
+        let stored = snapshot.xr.status();
+        let set = function_types(&outcome.conditions);
+        if !set.is_subset(&self.function_conditions) {
+            let stored = stored_conditions(stored);
+            let set = set.into_iter().filter(|type_| stored.contains_key(type_));
+            self.function_conditions.extend(set);
+        }
+        if self.desired_status.is_none()
+            && let Ok(desired) = &outcome.result
+        {
+            let desired = desired_status(desired);
+            let mut merged = stored.clone();
+            merge(&mut merged, &desired);
+            if merged == *stored && desired != json!({}) {
+                self.desired_status = Some(desired);
+            }
+        }
+    }
+
     /// Takes each condition of a status that functions may set for one that a function set. For `render`, which runs once and remembers nothing.
     pub fn recall_conditions(&mut self, status: &Value) {
         let types = stored_conditions(status).into_keys();

@@ -106,6 +106,47 @@ mod conditions {
         assert_eq!(types, ["Old".to_owned(), "Sized".to_owned()].into());
     }
 
+    /// After a restart, where the first run writes nothing.
+    #[test]
+    fn what_a_run_sets_and_the_status_says_is_known_for_the_functions() {
+        let status = json!({
+            "conditions": [stored("Old", "True"), stored("Sized", "True")],
+            "theirs": 1, "size": {"now": 1, "then": 2},
+        });
+        let ended = |set: &[&str], desired: Value| {
+            let mut snapshot = snapshot(&status);
+            let mut outcome = sample::outcome();
+            outcome.conditions = super::set(set).conditions.unwrap();
+            if let Ok(all) = &mut outcome.result {
+                all.composite = Some(crate::function::Resource::of(json!({"status": desired})));
+            }
+            sample::end_run(&mut snapshot, outcome);
+            snapshot
+        };
+        let mut memory = CompositeMemory::default();
+        // What is not stored yet is known when it is written.
+        memory.learn_status(&ended(&["Sized", "New"], json!({"size": {"now": 3}})));
+        assert_eq!(memory, super::memory(&["Sized"]));
+        let first = ended(&["Sized"], json!({"size": {"now": 1}}));
+        memory.learn_status(&first);
+        let report = |set: &[&str], fatal| Report {
+            fatal,
+            desired: Some(json!({})),
+            ..super::set(set)
+        };
+        let taken_off = report(&[], false).status(&first, &memory);
+        assert_eq!(types(&taken_off), pairs(&[("Old", "True")]));
+        assert_eq!(
+            (&taken_off["size"], &taken_off["theirs"]),
+            (&json!({"then": 2}), &json!(1))
+        );
+        let unknown = report(&[], true).status(&first, &memory);
+        assert_eq!(types(&unknown), pairs(&[("Old", "True"), ("Sized", "Unknown")]));
+        // What was desired then is taken off before that is forgotten.
+        memory.learn_status(&ended(&[], json!({"theirs": 1})));
+        assert_eq!(memory.desired_status, Some(json!({"size": {"now": 1}})));
+    }
+
     #[test]
     fn recalled_ones_are_all_that_functions_may_set() {
         let status = json!({"conditions": [stored("Ready", "True"), stored("Old", "True"), stored("Healthy", "True")]});

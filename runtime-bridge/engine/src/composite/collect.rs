@@ -8,7 +8,7 @@ use std::{
 use bridge_core::{
     composite::{
         Additions, Composite, ContentDigest, InUse, Lookup, ObjectId, ObjectState, Reservation, ResourceRef,
-        RunState, Snapshot, names, requires, secrets_that_count,
+        RunFailure, RunState, Snapshot, names, requires, secrets_that_count,
     },
     function::{ResourceSelector, SchemaSelector},
     protection::UsageView,
@@ -34,6 +34,11 @@ impl CompositeReconciler {
         let xr = Composite::parse(object.to_value(), self.terms().scope);
         let run = self.runs.state(object.uid(), self.right().term);
         views.keep(&run);
+        let function_news = match &run {
+            RunState::Ended { outcome, .. } => outcome.result.as_ref().err().and_then(RunFailure::function),
+            RunState::None | RunState::Going { .. } => None,
+        };
+        let function_news = function_news.and_then(|function| shared.function_news.last(function));
         let namespaced = self.namespaced(&run);
         let reserved = self.reserved(&run);
         Snapshot {
@@ -48,6 +53,7 @@ impl CompositeReconciler {
             in_use: InUse::default(),
             is_unwatched: false,
             run,
+            function_news,
             namespaced,
             reserved,
             term_began: shared.term_began(),
@@ -120,12 +126,24 @@ impl CompositeReconciler {
             .iter()
             .any(|one| !of_composed.is_watched(&one.api_version, &one.kind));
         is_unwatched |= are_listed;
-        let mut required = BTreeMap::new();
-        for selector in selectors {
-            is_unwatched |= !finder.is_watched(&selector.api_version, &selector.kind);
-            let found = finder.found_cached(&selector);
-            required.insert(Lookup::Resources(selector), found.map(|found| found.digest()));
-        }
+        is_unwatched |= selectors
+            .iter()
+            .any(|selector| !finder.is_watched(&selector.api_version, &selector.kind));
+        // To take down, nothing is required.
+        let is_deleting = snapshot.xr.is_deleting();
+        let found = |selector: ResourceSelector| async move {
+            let found = if is_deleting {
+                finder.found_cached(&selector)
+            } else {
+                finder.found_now(&selector).await
+            };
+            (Lookup::Resources(selector), found.map(|found| found.digest()))
+        };
+        let mut required: BTreeMap<Lookup, Result<ContentDigest, String>> = stream::iter(selectors)
+            .map(found)
+            .buffer_unordered(READS)
+            .collect()
+            .await;
         // To take down, no schema is needed.
         let run = if snapshot.xr.is_deleting() {
             &RunState::None

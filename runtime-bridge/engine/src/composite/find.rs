@@ -164,10 +164,7 @@ impl<'a> Finder<'a> {
 
     async fn find(&self, lookup: &Lookup) -> Found {
         match lookup {
-            Lookup::Resources(selector) => match self.select(selector).await {
-                Ok(objects) => Found::Resources(objects.into_iter().map(Resource::of).collect()),
-                Err(why) => Found::Failed(why),
-            },
+            Lookup::Resources(selector) => self.required(selector).await.unwrap_or_else(Found::Failed),
             Lookup::Schema(selector) => match self.shared.schemas.get(selector).await {
                 Ok(schema) => Found::Schema(Option::clone(&schema.value)),
                 Err(why) => Found::Failed(why),
@@ -185,6 +182,28 @@ impl<'a> Finder<'a> {
             Err(SecretError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    async fn required(&self, selector: &ResourceSelector) -> Result<Found, String> {
+        let objects = self.select(selector).await?;
+        Ok(Found::Resources(objects.into_iter().map(Resource::of).collect()))
+    }
+
+    /// What a requirement finds now. It is read where the store will not hold it: its kind is watched in another version, or cannot be watched.
+    /// `Err`: that is not known.
+    pub(super) async fn found_now(&self, selector: &ResourceSelector) -> Result<Found, String> {
+        let is_read = self
+            .api(&selector.api_version, &selector.kind)
+            .is_ok_and(|api| !api.is_metadata_only() && !self.is_live(&api) && !self.is_syncing(&api));
+        if is_read {
+            return self.required(selector).await;
+        }
+        self.found_cached(selector)
+    }
+
+    /// Its list is under way, or is tried again.
+    fn is_syncing(&self, api: &ApiType) -> bool {
+        matches!(self.shared.watches.state(&api.kind), WatchState::Syncing(_))
     }
 
     async fn select(&self, selector: &ResourceSelector) -> Result<Vec<Value>, String> {

@@ -8,6 +8,7 @@ mod connection;
 mod controller;
 mod dependencies;
 mod find;
+mod function_news;
 mod library;
 mod live;
 mod objects;

@@ -108,6 +108,7 @@ impl CompositeReconciler {
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         self.runs.end_all();
+        self.shared.function_news.forget_kind(&self.api.kind);
         self.shared.secret_users.forget_kind(&self.api.kind);
         self.shared.schemas.forget_kind(&self.api.kind);
     }
@@ -115,6 +116,7 @@ impl CompositeReconciler {
     pub(super) fn forget(&self, key: &Key, uid: &str) {
         self.runs.end(uid);
         self.shared.connection_secrets.forget(uid);
+        self.shared.function_news.set(key, None);
         self.shared.secret_users.forget(key);
         self.shared.schemas.set_user(key, BTreeSet::new());
     }

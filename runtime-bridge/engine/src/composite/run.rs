@@ -3,7 +3,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use bridge_core::{
-    composite::{Limits, Next, Pipeline, PipelineSpec, RunInput, RunOutcome, RunStart},
+    composite::{Limits, Next, Pipeline, PipelineSpec, RunFailure, RunInput, RunOutcome, RunStart},
     queue::{Priority, Wake},
 };
 use futures::FutureExt;
@@ -33,7 +33,13 @@ impl CompositeReconciler {
                 let mut run_counts = RunCounts::Failed;
                 let counts = if let Ok(outcome) = outcome {
                     run_counts = RunCounts::of(&outcome);
-                    of.runs.ended(&of_uid, number, outcome, took, at)
+                    let failed = outcome.result.as_ref().err().and_then(RunFailure::function);
+                    let failed = failed.map(ToOwned::to_owned);
+                    let counts = of.runs.ended(&of_uid, number, outcome, took, at);
+                    if counts {
+                        of.shared.function_news.set(&key, failed.as_deref());
+                    }
+                    counts
                 } else {
                     tracing::error!(object = %key, "the run of the pipeline panicked; this is a bug");
                     of.runs.failed(&of_uid, number);

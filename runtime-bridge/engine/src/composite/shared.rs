@@ -1,6 +1,7 @@
 //! What the controllers of all composite resources of a process share.
 
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -12,21 +13,23 @@ use bridge_core::{
     composite::Settings,
     driver::{ApiFailure, ApiFailureKind, Leadership as Right},
     function::Functions,
+    queue::{Priority, Wake},
 };
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{library::Library, schemas::Schemas, secret_users::SecretUsers};
+use super::{function_news::FunctionNews, library::Library, schemas::Schemas, secret_users::SecretUsers};
 use crate::{
     api_error::ApiError,
     clock::Clock,
-    dispatch::Dispatcher,
+    dispatch::{Dispatcher, spread},
     engine::Engine,
     event::EventRecorder,
     lease::Leadership,
     metrics::Metrics,
     object::Object,
+    random,
     secret::SecretReader,
     shell::Detached,
     store::Store,
@@ -61,6 +64,7 @@ pub struct CompositeShared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(super) library: Library,
     pub(super) functions: Arc<dyn Functions>,
+    pub(super) function_news: FunctionNews,
     pub(crate) settings: Arc<Settings>,
     pub(crate) leadership: Leadership,
     pub(crate) detached: Detached,
@@ -92,12 +96,27 @@ impl CompositeShared {
             clock: Arc::clone(&engine.clock),
             library: Library::default(),
             functions,
+            function_news: FunctionNews::default(),
             settings: Arc::new(options.settings),
             leadership: options.leadership,
             detached: options.detached,
             draining: AtomicBool::new(false),
             term: Mutex::new((0, engine.clock.now())),
         })
+    }
+
+    /// Functions answer again, or listen elsewhere: composite resources whose last run failed for one of them get their turns.
+    pub(crate) fn publish_function_news(&self, functions: &BTreeSet<String>) {
+        let now = self.clock.now();
+        let waiting = self.function_news.publish(functions, now);
+        let spread = spread(waiting.len());
+        for user in waiting {
+            let wake = Wake {
+                at: now + spread.mul_f64(random::fraction()),
+                priority: Priority::Dependency,
+            };
+            self.dispatcher.enqueue(&user, wake);
+        }
     }
 
     /// Begins nothing more.

@@ -47,6 +47,17 @@ pub enum RunFailure {
 }
 
 impl RunFailure {
+    /// The function that gave no response, or none that can be used.
+    pub fn function(&self) -> Option<&str> {
+        match self {
+            Self::Step {
+                why: StepFailure::Function { function, .. } | StepFailure::Violation { function, .. },
+                ..
+            } => Some(function),
+            _ => None,
+        }
+    }
+
     /// The step that failed.
     pub fn step(&self) -> Option<&str> {
         match self {

@@ -44,7 +44,7 @@ pub(in super::super) fn write_status(of: &Context) -> Flow {
     };
     let problems = problems(of, plan);
     let unready = unready(desired);
-    let fields = status_of(desired);
+    let fields = status::desired_status(desired);
     let rejected = of.memory.rejected_status.as_ref().filter(|rejected| {
         rejected.desired == fields && rejected.retry_at.is_none_or(|at| of.snapshot.now < at)
     });
@@ -377,14 +377,6 @@ fn unready(desired: &DesiredState) -> Vec<&str> {
         .filter(|(_, one)| one.ready != Readiness::Ready && !Rule::ReadinessIsTheFunctions.is_off())
         .map(|(name, _)| name.as_str())
         .collect()
-}
-
-fn status_of(desired: &DesiredState) -> serde_json::Value {
-    let composite = desired.composite.as_ref();
-    let status = composite.map(|one| one.object["status"].clone());
-    status
-        .filter(serde_json::Value::is_object)
-        .unwrap_or_else(|| serde_json::json!({}))
 }
 
 /// Neither an error nor another readiness: it may wait for more of its kind.

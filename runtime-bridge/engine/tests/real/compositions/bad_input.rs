@@ -5,14 +5,18 @@ use std::{
     time::Duration,
 };
 
-use bridge_core::function::{
-    FunctionFailure, Readiness, Requirements, Resource, ResourceMatch, ResourceSelector, ResultTarget,
-    RunRequest, RunResponse, RunResult, Severity,
+use bridge_core::{
+    function::{
+        FunctionFailure, Readiness, Requirements, Resource, ResourceMatch, ResourceSelector, ResultTarget,
+        RunRequest, RunResponse, RunResult, Severity,
+    },
+    watch_plan::GroupKind,
 };
+use bridge_engine::object::Key;
 use serde_json::{Value, json};
 
-use super::stage::{Bridge, Stage, order, orders};
-use crate::harness::within;
+use super::stage::{Bridge, GROUP, Stage, order, orders};
+use crate::harness::{LIMIT, within};
 
 /// Calls for the case `ttl`.
 pub static TTL_CALLS: AtomicU64 = AtomicU64::new(0);
@@ -267,6 +271,20 @@ async fn deny(stage: &Stage) {
     .await;
 }
 
+/// How many runs of an order have failed in a row.
+fn failed_runs(bridge: &Bridge, order: &Value) -> u64 {
+    let text = |field: &str| order["metadata"][field].as_str().unwrap();
+    let key = Key::new(
+        GroupKind::new(GROUP, "Order"),
+        Some(text("namespace")),
+        text("name"),
+    );
+    let report = bridge.engine.report(&key, text("uid"));
+    report
+        .and_then(|report| report["memory"]["failedRuns"].as_u64())
+        .unwrap_or_default()
+}
+
 #[tokio::test]
 async fn a_wrong_answer_is_named_and_troubles_nobody_else() {
     let stage = Stage::bare().await;
@@ -315,6 +333,29 @@ async fn a_wrong_answer_is_named_and_troubles_nobody_else() {
     }
     bridge.rests().await;
     assert_eq!(stage.admin.get(&path("good")).await.unwrap(), good);
+    // They run again and again, and say the same.
+    let mut stored = Vec::new();
+    for (case, _) in CASES {
+        stored.push(stage.admin.get(&path(case)).await.unwrap());
+    }
+    let before: Vec<u64> = stored.iter().map(|order| failed_runs(&bridge, order)).collect();
+    assert_eq!(
+        before.iter().filter(|failed| **failed > 0).count(),
+        10,
+        "{before:?}"
+    );
+    for (order, before) in stored.iter().zip(before).filter(|(_, before)| *before > 0) {
+        let runs_again = async {
+            while failed_runs(&bridge, order) == before {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let runs_again = tokio::time::timeout(2 * LIMIT, runs_again).await;
+        assert!(runs_again.is_ok(), "{order:#}");
+    }
+    for ((case, _), order) in CASES.iter().zip(&stored) {
+        assert_eq!(&stage.admin.get(&path(case)).await.unwrap(), order);
+    }
     for (case, _) in CASES {
         stage.admin.delete(&path(case)).await.unwrap();
         stage.gone(&path(case)).await;

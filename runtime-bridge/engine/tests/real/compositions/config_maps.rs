@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{
     bad_input::{failure, respond},
     deployments::deployment,
-    kinds_that_go,
+    kinds_that_go, other_version,
 };
 
 /// Desires a `ConfigMap` for each entry of `spec.values`. Of the entry `require` it holds what bears that label, and what the schema of its
@@ -84,6 +84,13 @@ impl Functions for ConfigMaps {
                             .map_or(0, Vec::len)
                             .to_string()
                     )
+                }
+                "autoscaler" => {
+                    let namespace = &request.observed.composite.object["metadata"]["namespace"];
+                    let version = value.as_str().unwrap_or_default();
+                    requirements = other_version::autoscaler(version, namespace.as_str().unwrap_or_default());
+                    let found = request.required_resources.get("autoscaler");
+                    other_version::shown(found.and_then(|found| found.first()).map(|one| &one.object))
                 }
                 // What the schema of the kind says of itself.
                 "schema" => {

@@ -21,6 +21,7 @@ mod guard;
 mod interrupted_leadership;
 mod kinds_that_go;
 mod lost_composites;
+mod other_version;
 mod reserved;
 mod responsive;
 mod rights;
