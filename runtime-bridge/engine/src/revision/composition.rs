@@ -10,7 +10,7 @@ use bridge_core::{
     revision::{COMPOSITION_NAME, Collection, Composition, Revision, RevisionStep, plan},
 };
 
-use super::{compositions, references::referenced, revisions};
+use super::{compositions, references::Users, revisions};
 use crate::{
     api_error::ApiError,
     clock::Clock,
@@ -104,7 +104,7 @@ impl CompositionReconciler {
         let composition = Composition::read(&object.to_value());
         let writer = self.writer.for_reconcile(&object.key());
         for _ in 0..PLANS {
-            let steps = self.plan(&composition)?;
+            let mut steps = self.plan(&composition)?;
             match steps.first() {
                 None => return Ok(Next::idle()),
                 // It may be one that nothing leads from here: neither its label nor its owner need be ours.
@@ -116,6 +116,7 @@ impl CompositionReconciler {
                         .await?;
                 }
             }
+            self.spare_referenced(&composition, &mut steps).await?;
             for step in steps {
                 if let RevisionStep::Await { .. } = &step {
                     break;
@@ -151,7 +152,7 @@ impl CompositionReconciler {
         };
         let its: Vec<Revision> = its.map(read).collect::<Result<_, _>>()?;
         let referenced = (self.history_limit > 0)
-            .then(|| referenced(composition, &self.types, &self.store, &self.watches))
+            .then(|| self.users(composition)?.referenced(&self.store, &self.watches))
             .flatten();
         let collection = referenced
             .as_ref()
@@ -160,6 +161,28 @@ impl CompositionReconciler {
                 referenced,
             });
         Ok(plan(composition, &its, collection))
+    }
+
+    fn users(&self, composition: &Composition) -> Option<Users> {
+        Users::of(composition, &self.types, &self.store, &self.watches)
+    }
+
+    /// Leaves out deletions of what is referred to though the copies do not show it.
+    async fn spare_referenced(
+        &self,
+        composition: &Composition,
+        steps: &mut Vec<RevisionStep>,
+    ) -> Result<(), ApiError> {
+        let is_deletion = |step: &RevisionStep| matches!(step, RevisionStep::Delete { .. });
+        if !steps.iter().any(is_deletion) {
+            return Ok(());
+        }
+        let referenced = match self.users(composition) {
+            Some(users) => users.referenced_live(&self.writer, &self.watches).await?,
+            None => return Err(ApiError::NotSent),
+        };
+        steps.retain(|step| !matches!(step, RevisionStep::Delete { name, .. } if referenced.contains(name)));
+        Ok(())
     }
 
     async fn carry_out(
