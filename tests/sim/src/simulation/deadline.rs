@@ -7,12 +7,14 @@ use std::{
     process,
     sync::mpsc::{RecvTimeoutError, Sender, channel},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Processor time of its thread. A seed or a scenario takes up to two minutes of it on a slow machine; how long that is on the clock depends on
 /// what runs beside it.
 const ENDS_WITHIN: Duration = Duration::from_mins(5);
+/// Time by the clock, of what waits without end and uses no processor time.
+const WAITS_WITHIN: Duration = Duration::from_mins(30);
 /// How often it is looked at.
 const CHECKED_EVERY: Duration = Duration::from_secs(1);
 
@@ -27,12 +29,16 @@ impl Deadline {
         let (ended, wait) = channel::<()>();
         let own = thread_of_caller();
         let begun = own.as_deref().and_then(processor_time).unwrap_or_default();
+        let since = Instant::now();
         thread::spawn(move || {
             while wait.recv_timeout(CHECKED_EVERY) == Err(RecvTimeoutError::Timeout) {
                 let now = own.as_deref().and_then(processor_time).unwrap_or_default();
-                if now.saturating_sub(begun) > ENDS_WITHIN {
+                if now.saturating_sub(begun) > ENDS_WITHIN || since.elapsed() > WAITS_WITHIN {
                     // What a test prints is kept until its end, which does not come.
-                    let _ = writeln!(io::stderr(), "{what} does not end: a task is busy without end");
+                    let _ = writeln!(
+                        io::stderr(),
+                        "{what} does not end: a task is busy, or waits, without end"
+                    );
                     process::exit(1);
                 }
             }
@@ -58,8 +64,6 @@ fn processor_time(thread: &Path) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
 
     #[test]

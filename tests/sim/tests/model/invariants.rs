@@ -212,7 +212,7 @@ impl Model {
     }
 
     fn no_secret_is_told(&mut self) -> Option<String> {
-        let canary = |text: &str| text.contains("canary");
+        let canary = |text: &str| text.contains("canary") || text.contains("Y2FuYXJ5");
         let reported = [A, B]
             .iter()
             .filter_map(|b| self.bridges[*b].reported.last())

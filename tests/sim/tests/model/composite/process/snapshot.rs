@@ -43,7 +43,7 @@ impl World {
             in_use: InUse::default(),
             is_unwatched: false,
             run: self.run.clone(),
-            function_news: None,
+            function_news: false,
             namespaced: BTreeMap::from([
                 (GroupKind::new("", "ConfigMap"), true),
                 (GroupKind::new("", "Secret"), true),
