@@ -88,7 +88,7 @@ impl CompositionLayer {
         &self.types
     }
 
-    /// Functions answer again, or listen elsewhere: composite resources whose last run failed for one of them get their turns, and no others.
+    /// Functions answer again, or listen elsewhere: composite resources whose last run waits for one of them get their turns, and no others.
     pub fn publish_function_news(&self, functions: &BTreeSet<String>) {
         self.composites.publish_function_news(functions);
     }

@@ -98,7 +98,7 @@ impl Course {
             in_use: InUse::default(),
             is_unwatched: false,
             run: RunState::None,
-            function_news: None,
+            function_news: false,
             namespaced: BTreeMap::new(),
             reserved: BTreeMap::new(),
             term_began: NOW - Duration::from_hours(1),

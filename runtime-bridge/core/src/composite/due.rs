@@ -37,10 +37,9 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
     // What changes does not make a run that failed succeed at once.
     let changed = differs.then(|| if failed { back_off } else { *at + settle });
     // A Secret or a required resource does, that it may have waited for, and so does its function. One that failed again has its back-off.
-    let began = *at - *took;
-    let function_news = failed && of.snapshot.function_news.is_some_and(|news| news >= began);
-    let waited_for =
-        secrets::has_news(&basis.secrets, &now.secrets) || has_required_news(basis, now) || function_news;
+    let waited_for = secrets::has_news(&basis.secrets, &now.secrets)
+        || has_required_news(basis, now)
+        || of.snapshot.function_news;
     let waited_for = waited_for.then(|| *at + settle);
     let held = held_until(of);
     let changed = earliest([changed, waited_for]).map(|at| held.map_or(at, |held| at.max(held)));

@@ -7,12 +7,12 @@ use crate::{
     composite::{
         digest::ContentDigest,
         memory::CompositeMemory,
-        pipeline::{Lookup, RunFailure, RunOutcome, StepFailure, Violation},
+        pipeline::{Lookup, RunFailure, RunOutcome, StepFailure},
         sample,
         snapshot::Snapshot,
     },
     definition::Scope,
-    function::{ResourceMatch, ResourceSelector},
+    function::{FunctionFailure, ResourceMatch, ResourceSelector},
 };
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -127,30 +127,23 @@ fn the_first_runs_after_quiet_follow_each_other_sooner() {
 
 /// It answers again, or listens elsewhere.
 #[test]
-fn a_run_that_failed_for_a_function_is_repeated_once_there_is_news_of_it() {
+fn a_run_that_waits_for_a_function_is_repeated_once_there_is_news_of_it() {
     let failed = RunOutcome {
         result: Err(RunFailure::Step {
             step: "compose".to_owned(),
-            why: StepFailure::Violation {
+            why: StepFailure::Function {
                 function: "function".to_owned(),
-                why: Violation::Composed { count: 2, limit: 1 },
+                why: FunctionFailure::NoEndpoint("none".to_owned()),
             },
         }),
         ..sample::outcome()
     };
     let mut snapshot = ended("uid", &json!({}), failed);
     let back_off = due_after(&snapshot);
-    let began = sample::now() - Duration::from_millis(20);
-    // What was heard before it began, it has met.
-    for (news, due) in [
-        (began - Duration::from_millis(1), back_off),
-        (began, Some(Duration::from_millis(80))),
-        (sample::now() + MINUTE, Some(Duration::from_millis(80))),
-    ] {
-        snapshot.function_news = Some(news);
-        assert_eq!(due_after(&snapshot), due, "{news}");
-    }
-    assert!(back_off > Some(Duration::from_millis(80)), "{back_off:?}");
+    snapshot.function_news = true;
+    let due = due_after(&snapshot);
+    assert_eq!(due, Some(Duration::from_millis(80)));
+    assert!(back_off > due, "{back_off:?}");
 }
 
 #[test]

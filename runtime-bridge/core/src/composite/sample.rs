@@ -67,7 +67,7 @@ pub(super) fn snapshot(scope: Scope, annotations: &Value, status: &Value) -> Sna
         in_use: InUse::default(),
         is_unwatched: false,
         run: RunState::None,
-        function_news: None,
+        function_news: false,
         namespaced: BTreeMap::new(),
         reserved: BTreeMap::new(),
         term_began: now(),

@@ -58,7 +58,7 @@ fn snapshot(release: &str, second: u32) -> Snapshot {
         in_use: InUse::default(),
         is_unwatched: false,
         run: RunState::None,
-        function_news: None,
+        function_news: false,
         namespaced: BTreeMap::new(),
         reserved: BTreeMap::new(),
         term_began: at(0),

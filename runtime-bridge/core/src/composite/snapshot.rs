@@ -22,6 +22,7 @@ use super::{
 
 /// The reconcile input of a composite resource.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
 pub struct Snapshot {
     /// The stored version.
     pub xr: Composite,
@@ -47,8 +48,8 @@ pub struct Snapshot {
     pub is_unwatched: bool,
     /// The run of its pipeline.
     pub run: RunState,
-    /// When it was heard last that the function for which the run failed answers again, or listens elsewhere.
-    pub function_news: Option<Timestamp>,
+    /// The function for which the run failed has answered since it began, or listens elsewhere.
+    pub function_news: bool,
     /// Whether kinds of desired resources are namespaced; what is missing is not served.
     pub namespaced: BTreeMap<GroupKind, bool>,
     /// By kind and external name, of those that the last run desires: who has it and is still being deleted.

@@ -200,11 +200,7 @@ impl Report {
                 continue;
             }
             set.insert(one.type_.as_str());
-            let value = match one.status {
-                ConditionStatus::True => "True",
-                ConditionStatus::False => "False",
-                ConditionStatus::Unknown => "Unknown",
-            };
+            let value = condition_value(one.status);
             let message = one.message.as_deref().unwrap_or_default();
             stamp.set(conditions, &one.type_, value, &one.reason, message, false);
         }
@@ -233,6 +229,14 @@ fn function_types(conditions: &[Condition]) -> BTreeSet<String> {
         .collect()
 }
 
+fn condition_value(status: ConditionStatus) -> &'static str {
+    match status {
+        ConditionStatus::True => "True",
+        ConditionStatus::False => "False",
+        ConditionStatus::Unknown => "Unknown",
+    }
+}
+
 /// What functions desire of the status.
 pub(super) fn desired_status(desired: &DesiredState) -> Value {
     let composite = desired.composite.as_ref();
@@ -249,14 +253,28 @@ impl CompositeMemory {
         let stored = snapshot.xr.status();
         let set = function_types(&outcome.conditions);
         if !set.is_subset(&self.function_conditions) {
+            // One that says something else may be another's still.
             let stored = stored_conditions(stored);
-            let set = set.into_iter().filter(|type_| stored.contains_key(type_));
-            self.function_conditions.extend(set);
+            let says = |one: &&Condition| {
+                stored.get(&one.type_).is_some_and(|stored| {
+                    stored["status"] == condition_value(one.status)
+                        && stored["reason"] == one.reason
+                        && stored["message"].as_str().unwrap_or_default()
+                            == one.message.as_deref().unwrap_or_default()
+                })
+            };
+            let said = outcome.conditions.iter().filter(says);
+            let said = said.map(|one| one.type_.clone());
+            self.function_conditions
+                .extend(said.filter(|type_| set.contains(type_)));
         }
         if self.desired_status.is_none()
             && let Ok(desired) = &outcome.result
         {
-            let desired = desired_status(desired);
+            let mut desired = desired_status(desired);
+            if let Some(fields) = desired.as_object_mut() {
+                fields.remove("conditions");
+            }
             let mut merged = stored.clone();
             merge(&mut merged, &desired);
             if merged == *stored && desired != json!({}) {

@@ -109,8 +109,13 @@ mod conditions {
     /// After a restart, where the first run writes nothing.
     #[test]
     fn what_a_run_sets_and_the_status_says_is_known_for_the_functions() {
+        let said = |type_: &str, reason: &str| {
+            let mut condition = stored(type_, "True");
+            (condition["reason"], condition["message"]) = (reason.into(), "of this".into());
+            condition
+        };
         let status = json!({
-            "conditions": [stored("Old", "True"), stored("Sized", "True")],
+            "conditions": [said("Old", "Because"), said("Sized", "Because"), said("Theirs", "Before")],
             "theirs": 1, "size": {"now": 1, "then": 2},
         });
         let ended = |set: &[&str], desired: Value| {
@@ -124,10 +129,12 @@ mod conditions {
             snapshot
         };
         let mut memory = CompositeMemory::default();
-        // What is not stored yet is known when it is written.
-        memory.learn_status(&ended(&["Sized", "New"], json!({"size": {"now": 3}})));
+        // What is not stored yet is known when it is written, and may be another's until then.
+        let before = ended(&["Sized", "Theirs", "New"], json!({"size": {"now": 3}}));
+        memory.learn_status(&before);
         assert_eq!(memory, super::memory(&["Sized"]));
-        let first = ended(&["Sized"], json!({"size": {"now": 1}}));
+        let conditions = json!([stored("Ready", "True")]);
+        let first = ended(&["Sized"], json!({"size": {"now": 1}, "conditions": conditions}));
         memory.learn_status(&first);
         let report = |set: &[&str], fatal| Report {
             fatal,
@@ -135,13 +142,14 @@ mod conditions {
             ..super::set(set)
         };
         let taken_off = report(&[], false).status(&first, &memory);
-        assert_eq!(types(&taken_off), pairs(&[("Old", "True")]));
+        assert_eq!(types(&taken_off), pairs(&[("Old", "True"), ("Theirs", "True")]));
         assert_eq!(
             (&taken_off["size"], &taken_off["theirs"]),
             (&json!({"then": 2}), &json!(1))
         );
         let unknown = report(&[], true).status(&first, &memory);
-        assert_eq!(types(&unknown), pairs(&[("Old", "True"), ("Sized", "Unknown")]));
+        let expected = [("Old", "True"), ("Sized", "Unknown"), ("Theirs", "True")];
+        assert_eq!(types(&unknown), pairs(&expected));
         // What was desired then is taken off before that is forgotten.
         memory.learn_status(&ended(&[], json!({"theirs": 1})));
         assert_eq!(memory.desired_status, Some(json!({"size": {"now": 1}})));

@@ -8,7 +8,7 @@ use std::{
 use bridge_core::{
     composite::{
         Additions, Composite, ContentDigest, InUse, Lookup, ObjectId, ObjectState, Reservation, ResourceRef,
-        RunFailure, RunState, Snapshot, names, requires, secrets_that_count,
+        RunState, Snapshot, names, requires, secrets_that_count,
     },
     function::{ResourceSelector, SchemaSelector},
     protection::UsageView,
@@ -34,11 +34,9 @@ impl CompositeReconciler {
         let xr = Composite::parse(object.to_value(), self.terms().scope);
         let run = self.runs.state(object.uid(), self.right().term);
         views.keep(&run);
-        let function_news = match &run {
-            RunState::Ended { outcome, .. } => outcome.result.as_ref().err().and_then(RunFailure::function),
-            RunState::None | RunState::Going { .. } => None,
-        };
-        let function_news = function_news.and_then(|function| shared.function_news.last(function));
+        let awaited = self.runs.awaits(object.uid());
+        let function_news =
+            awaited.is_some_and(|(function, met)| shared.function_news.is_beyond(&function, met));
         let namespaced = self.namespaced(&run);
         let reserved = self.reserved(&run);
         Snapshot {
@@ -128,14 +126,16 @@ impl CompositeReconciler {
         is_unwatched |= are_listed;
         is_unwatched |= selectors
             .iter()
-            .any(|selector| !finder.is_watched(&selector.api_version, &selector.kind));
-        // To take down, nothing is required.
-        let is_deleting = snapshot.xr.is_deleting();
+            .any(|selector| !finder.is_watched_in_any_version(&selector.api_version, &selector.kind));
+        // Only where another run may begin for it.
+        let counts = matches!(snapshot.run, RunState::Ended { .. })
+            && !snapshot.xr.is_deleting()
+            && !snapshot.xr.is_paused();
         let found = |selector: ResourceSelector| async move {
-            let found = if is_deleting {
-                finder.found_cached(&selector)
-            } else {
+            let found = if counts {
                 finder.found_now(&selector).await
+            } else {
+                finder.found_cached(&selector)
             };
             (Lookup::Resources(selector), found.map(|found| found.digest()))
         };

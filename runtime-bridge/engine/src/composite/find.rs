@@ -114,6 +114,15 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// Changes of its objects are told, in this version or another one.
+    pub(super) fn is_watched_in_any_version(&self, api_version: &str, kind: &str) -> bool {
+        self.api(api_version, kind).is_ok_and(|api| self.is_told_of(&api))
+    }
+
+    fn is_told_of(&self, api: &ApiType) -> bool {
+        self.shared.watches.state(&api.kind) == WatchState::Live
+    }
+
     /// What becomes of its objects is told.
     pub(crate) fn is_watched(&self, api_version: &str, kind: &str) -> bool {
         self.api(api_version, kind).is_ok_and(|api| self.is_live(&api))
@@ -121,11 +130,8 @@ impl<'a> Finder<'a> {
 
     /// The store holds all objects of the kind, in this version.
     fn is_live(&self, api: &ApiType) -> bool {
-        let watches = &self.shared.watches;
-        watches.state(&api.kind) == WatchState::Live
-            && watches
-                .wanted_api(&api.kind)
-                .is_some_and(|watched| watched.version == api.version)
+        let watched = self.shared.watches.wanted_api(&api.kind);
+        self.is_told_of(api) && watched.is_some_and(|watched| watched.version == api.version)
     }
 
     fn cached(&self, api: &Arc<ApiType>, key: &Key) -> Option<ObjectState> {
@@ -189,21 +195,15 @@ impl<'a> Finder<'a> {
         Ok(Found::Resources(objects.into_iter().map(Resource::of).collect()))
     }
 
-    /// What a requirement finds now. It is read where the store will not hold it: its kind is watched in another version, or cannot be watched.
-    /// `Err`: that is not known.
+    /// What a requirement finds now. It is read where its kind is watched in another version, whose changes are told. `Err`: that is not known.
     pub(super) async fn found_now(&self, selector: &ResourceSelector) -> Result<Found, String> {
-        let is_read = self
+        let is_of_other_version = self
             .api(&selector.api_version, &selector.kind)
-            .is_ok_and(|api| !api.is_metadata_only() && !self.is_live(&api) && !self.is_syncing(&api));
-        if is_read {
+            .is_ok_and(|api| !api.is_metadata_only() && self.is_told_of(&api) && !self.is_live(&api));
+        if is_of_other_version {
             return self.required(selector).await;
         }
         self.found_cached(selector)
-    }
-
-    /// Its list is under way, or is tried again.
-    fn is_syncing(&self, api: &ApiType) -> bool {
-        matches!(self.shared.watches.state(&api.kind), WatchState::Syncing(_))
     }
 
     async fn select(&self, selector: &ResourceSelector) -> Result<Vec<Value>, String> {

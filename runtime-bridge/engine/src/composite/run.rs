@@ -24,8 +24,9 @@ impl CompositeReconciler {
         let basis = start.basis.clone();
         let term = self.right().term;
         let began = self.shared.clock.now();
+        let news = self.shared.function_news.count();
         self.runs
-            .begin(uid, term, basis, began, move |number, calls| async move {
+            .begin(uid, (term, news), basis, began, move |number, calls| async move {
                 let clock = Arc::clone(&of.shared.clock);
                 let outcome = AssertUnwindSafe(of.run(&key, start, &calls)).catch_unwind().await;
                 let mut at = clock.now();
@@ -33,11 +34,11 @@ impl CompositeReconciler {
                 let mut run_counts = RunCounts::Failed;
                 let counts = if let Ok(outcome) = outcome {
                     run_counts = RunCounts::of(&outcome);
-                    let failed = outcome.result.as_ref().err().and_then(RunFailure::function);
-                    let failed = failed.map(ToOwned::to_owned);
+                    let awaited = outcome.result.as_ref().err().and_then(RunFailure::awaits);
+                    let awaited = awaited.map(ToOwned::to_owned);
                     let counts = of.runs.ended(&of_uid, number, outcome, took, at);
                     if counts {
-                        of.shared.function_news.set(&key, failed.as_deref());
+                        of.shared.function_news.set(&key, awaited.as_deref());
                     }
                     counts
                 } else {

@@ -27,6 +27,8 @@ pub(super) struct Runs {
 struct KnownRun {
     /// The term of leading in which it was begun: later another leader may have composed something else.
     term: u64,
+    /// How much news of functions there was when it began.
+    news: u64,
     calls: Arc<Mutex<StepCalls>>,
     run: Run,
 }
@@ -85,6 +87,16 @@ impl Runs {
         (ended, calls)
     }
 
+    /// The function that an ended run waits for, and how much news of functions there was when it began.
+    pub(super) fn awaits(&self, uid: &str) -> Option<(String, u64)> {
+        let runs = self.by_uid.lock();
+        let known = runs.get(uid)?;
+        let Run::Ended { outcome, .. } = &known.run else {
+            return None;
+        };
+        Some((outcome.failure()?.awaits()?.to_owned(), known.news))
+    }
+
     /// Drops what is known of a run. A function that still works on it has no effect.
     pub(super) fn end(&self, uid: &str) {
         let ended = self.by_uid.lock().remove(uid);
@@ -96,11 +108,12 @@ impl Runs {
         drop(ended);
     }
 
-    /// Begins a run, in place of the one that goes on. `run` gets its number, which [`Runs::ended`] takes, and notes down its calls.
+    /// Begins a run, in place of the one that goes on: in this term of leading, after so much news of functions. `run` gets its number, which
+    /// [`Runs::ended`] takes, and notes down its calls.
     pub(super) fn begin<R>(
         &self,
         uid: &str,
-        term: u64,
+        (term, news): (u64, u64),
         basis: Basis,
         since: Timestamp,
         run: impl FnOnce(u64, Arc<Mutex<StepCalls>>) -> R,
@@ -119,6 +132,7 @@ impl Runs {
         };
         let known = KnownRun {
             term,
+            news,
             calls,
             run: going,
         };

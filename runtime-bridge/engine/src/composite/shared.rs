@@ -105,11 +105,10 @@ impl CompositeShared {
         })
     }
 
-    /// Functions answer again, or listen elsewhere: composite resources whose last run failed for one of them get their turns.
+    /// Functions answer again, or listen elsewhere: composite resources whose last run waits for one of them get their turns.
     pub(crate) fn publish_function_news(&self, functions: &BTreeSet<String>) {
-        let now = self.clock.now();
-        let waiting = self.function_news.publish(functions, now);
-        let spread = spread(waiting.len());
+        let waiting = self.function_news.publish(functions);
+        let (now, spread) = (self.clock.now(), spread(waiting.len()));
         for user in waiting {
             let wake = Wake {
                 at: now + spread.mul_f64(random::fraction()),

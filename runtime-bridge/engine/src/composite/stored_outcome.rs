@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use bridge_core::composite::RunOutcome;
+use bridge_core::composite::{RunFailure, RunOutcome};
 use parking_lot::Mutex;
 use serde_json::{
     Value,
@@ -49,6 +49,11 @@ impl StoredOutcome {
             resources,
             whole: Mutex::default(),
         }
+    }
+
+    /// Why the run failed.
+    pub(super) fn failure(&self) -> Option<&RunFailure> {
+        self.rest.result.as_ref().err()
     }
 
     /// The outcome, its context aside.

@@ -47,11 +47,16 @@ pub enum RunFailure {
 }
 
 impl RunFailure {
-    /// The function that gave no response, or none that can be used.
-    pub fn function(&self) -> Option<&str> {
+    /// The function that was not called, as it does not answer for now, or nothing says where it is: once that changes, the run is worth another one.
+    /// One that was called and failed may have failed for what it was asked.
+    pub fn awaits(&self) -> Option<&str> {
         match self {
             Self::Step {
-                why: StepFailure::Function { function, .. } | StepFailure::Violation { function, .. },
+                why:
+                    StepFailure::Function {
+                        function,
+                        why: FunctionFailure::Held { .. } | FunctionFailure::NoEndpoint(_),
+                    },
                 ..
             } => Some(function),
             _ => None,
