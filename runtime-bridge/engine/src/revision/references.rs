@@ -6,7 +6,7 @@ use bridge_core::{composite::Preferences, definition::Terms, revision::Compositi
 
 use crate::{
     api_error::ApiError,
-    definition::{self, DefinedTypes, claim_crd_left},
+    definition::{self, DefinedTypes},
     object::{Key, Object},
     store::Store,
     watch::{WatchState, Watches},
@@ -32,9 +32,12 @@ impl Users {
         let terms = types.get(&kind)?.terms;
         let definition = Key::new(definition::api().kind.clone(), None, &terms.definition);
         let definition = store.get(&definition)?;
-        // Claims that are offered no more live on.
-        if terms.claim.is_none() && claim_crd_left(&definition, watches).is_some() {
-            return None;
+        // Claims that are offered no more live on, in a CRD that is still the definition's.
+        if terms.claim.is_none() {
+            let crds = watches.definitions_controlled_by(definition.uid())?;
+            if crds.iter().any(|crd| crd != definition.name()) {
+                return None;
+            }
         }
         let kinds = terms.claim.iter().map(|claim| claim.kind.clone());
         Some(Self {
