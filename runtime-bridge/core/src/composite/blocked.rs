@@ -1,7 +1,5 @@
 //! What holds a deletion up: named with what to do about it once nothing has moved for a while.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 
 use super::{
@@ -12,7 +10,7 @@ use super::{
     live::{LiveObject, ObjectState},
     names,
     overdue::Deadline,
-    rules,
+    rules::{self, STALL},
     status::{ConditionReport, DELETION_BLOCKED, DELETION_OVERDUE},
 };
 use crate::{
@@ -21,9 +19,6 @@ use crate::{
     reasons::{CompositeEvent, DeletionReason},
     rule::Rule,
 };
-
-/// Without movement for so long, a deletion is blocked.
-const STALL: Duration = Duration::from_secs(10);
 
 /// What the status of a deletion says beside `Ready`.
 #[derive(Debug, Default, PartialEq)]
@@ -144,7 +139,7 @@ fn unlisted_usages(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
 /// Why it is not known which Secrets it composed, unless all is let go.
 pub(super) fn unlisted_secrets<'a>(of: &Context<'a>) -> Option<&'a str> {
     let why = of.snapshot.unlisted_secrets.as_deref()?;
-    (!rules::is_released(&of.snapshot.xr, "")).then_some(why)
+    (!rules::is_given_up(of.snapshot, of.memory.secrets_unlisted)).then_some(why)
 }
 
 /// Usages, or Secrets, must be listed before it goes on.

@@ -46,6 +46,10 @@ pub struct CompositeMemory {
     pub(super) altered: BTreeMap<String, Vec<Difference>>,
     /// Since when something is not known that is expected to become known soon.
     pub(super) unknown_since: Option<Timestamp>,
+    /// Objects that are not known -> since when.
+    pub(super) unread: BTreeMap<ObjectId, Timestamp>,
+    /// Since when it is not known which Secrets it composed.
+    pub(super) secrets_unlisted: Option<Timestamp>,
     /// Since when it is not known what is in use, and when that was seen last.
     pub(super) unlisted: Option<(Timestamp, Timestamp)>,
     /// How its budget of runs upon changes stands.

@@ -144,6 +144,16 @@ impl CompositeMemory {
         };
         self.failed_deletions.retain(|uid, _| is_there(uid));
         self.movement = Movement::next(self.movement.take(), snapshot);
+        let unread = snapshot
+            .seen
+            .iter()
+            .filter(|(_, seen)| matches!(seen, ObjectState::Unknown(_)));
+        let former = std::mem::take(&mut self.unread);
+        self.unread = unread
+            .map(|(id, _)| (id.clone(), former.get(id).copied().unwrap_or(snapshot.now)))
+            .collect();
+        let are_unlisted = snapshot.unlisted_secrets.is_some();
+        self.secrets_unlisted = are_unlisted.then(|| self.secrets_unlisted.unwrap_or(snapshot.now));
         // What is neither referred to nor seen is of no use any more.
         let ids: std::collections::BTreeSet<&ObjectId> = snapshot.seen.keys().collect();
         self.lost_creates

@@ -1,5 +1,7 @@
 //! The rules that keep composed resources from being lost, taken or duplicated (design 7.3): each a predicate over facts.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use super::{
@@ -11,6 +13,9 @@ use super::{
     snapshot::{Reservation, Snapshot},
 };
 use crate::rule::Rule;
+
+/// Without movement, or knowledge, for so long, a deletion is blocked.
+pub(super) const STALL: Duration = Duration::from_secs(10);
 
 /// The composite resource, as a write of ours or a live read returned it, lists the reference: a create of it can be found again, whatever happens.
 pub(super) fn may_create(snapshot: &Snapshot, memory: &CompositeMemory, id: &ObjectId) -> bool {
@@ -109,6 +114,13 @@ pub(super) fn may_delete(
 pub(super) fn may_adopt(object: &super::live::LiveObject, resource_name: &str) -> bool {
     let was_composed = Rule::NameIsNoClaim.is_off() || object.resource_name() == Some(resource_name);
     object.controller().is_none() && was_composed
+}
+
+/// What is not known is let go with all, but not for a moment, as after a start: what is read then keeps its owner reference no longer, and lives on.
+pub(super) fn is_given_up(snapshot: &Snapshot, unknown_since: Option<Timestamp>) -> bool {
+    let is_lasting = |since| snapshot.now >= since + STALL;
+    is_released(&snapshot.xr, "")
+        && (unknown_since.is_some_and(is_lasting) || Rule::ReleaseWaitsToRead.is_off())
 }
 
 /// A person lets it go: it is neither deleted nor waited for any more. An object is named by its uid; what cannot be read has none, and goes with all.

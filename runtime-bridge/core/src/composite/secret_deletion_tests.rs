@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    Action, ChoiceProblem, Composite, CompositeMemory, InUse, Performed, RunState, Settings, Snapshot,
-    decide, results::record,
+    Action, ChoiceProblem, Composite, CompositeMemory, InUse, ObjectState, Performed, RunState, Settings,
+    Snapshot, decide, results::record,
 };
 use crate::{
     claim::names::CLAIM_UID,
@@ -130,4 +130,59 @@ fn a_secret_that_cannot_be_deleted_is_left_behind_by_release() {
     answered(&mut memory, &snapshot("all/uid-xr", 0), Err(REFUSED.to_owned()));
     let end = decided(&snapshot("all/uid-xr", 0), &mut memory);
     assert!(matches!(end, Decision::Act(Action::RemoveFinalizer)), "{end:?}");
+}
+
+/// Right after a start little is known: what is to be left behind would go with its owner.
+#[test]
+fn a_release_of_all_gives_up_only_what_cannot_be_read_for_long() {
+    let unread = |second| {
+        let mut of = snapshot("all/uid-xr", second);
+        let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "part", "namespace": "team"});
+        let mut object = of.xr.object.clone();
+        object["metadata"]["annotations"][CLAIM_UID] = Value::Null;
+        object["spec"] = json!({"resourceRefs": [reference]});
+        of.xr = Composite::parse(object, Scope::LegacyCluster);
+        let ids = of
+            .xr
+            .ids()
+            .map(|id| (id, ObjectState::Unknown("starting".to_owned())));
+        of.seen = ids.collect();
+        of
+    };
+    let unlisted = |second| {
+        let mut of = unread(second);
+        of.xr = snapshot("all/uid-xr", second).xr;
+        of.xr.object["spec"] = json!({});
+        of.seen.clear();
+        of.unlisted_secrets = Some("starting".to_owned());
+        of
+    };
+    let unknown: [&dyn Fn(u32) -> Snapshot; 2] = [&unread, &unlisted];
+    for of in unknown {
+        let mut memory = CompositeMemory::default();
+        for second in [0, 5, 9] {
+            let decision = decided(&of(second), &mut memory);
+            assert!(
+                !matches!(decision, Decision::Act(Action::RemoveFinalizer)),
+                "{decision:?}"
+            );
+        }
+        // What was read in between begins anew.
+        let mut known = of(9);
+        known
+            .seen
+            .values_mut()
+            .for_each(|seen| *seen = ObjectState::Absent);
+        known.unlisted_secrets = None;
+        memory.completed(&known);
+        for second in [10, 19] {
+            let decision = decided(&of(second), &mut memory);
+            assert!(
+                !matches!(decision, Decision::Act(Action::RemoveFinalizer)),
+                "{decision:?}"
+            );
+        }
+        let end = decided(&of(20), &mut memory);
+        assert!(matches!(end, Decision::Act(Action::RemoveFinalizer)), "{end:?}");
+    }
 }

@@ -183,6 +183,7 @@ rules! {
     BlockerIsNamed: "what holds a deletion up is named once nothing has moved for a while", [Module("composite")];
     OverdueIsSaid: "a composite resource whose deletion takes longer than its deadline says so", [Module("composite")];
     DeletionIsSeenFirst: "nothing is deleted before the status says why", [Module("composite")];
+    ReleaseWaitsToRead: "a release of all waits for what cannot be read for a moment", [Module("composite")];
     ReleaseNamesUid: "only what a release names by its uid is left behind", [Module("composite")];
     DeletionNamesVersion: "an object is deleted only in the version that was decided upon", [Module("composite")];
     CompositeOutlivesComposed: "a composite resource stays until all that it composed is gone", [Module("composite")];

@@ -210,9 +210,8 @@ fn remaining(of: &Context) -> Vec<ObjectId> {
             Some(ObjectState::Exists(object)) => object.ownership(of.snapshot.xr.uid()) == Ownership::Ours,
             Some(ObjectState::KindGone) => false,
             Some(ObjectState::Absent) => !rules::is_gone_with_owner(of.snapshot, of.memory, id),
-            // All are let go, whatever they are.
             Some(ObjectState::Unknown(_)) | None => {
-                !rules::is_released(&of.snapshot.xr, "")
+                !rules::is_given_up(of.snapshot, of.memory.unread.get(id).copied())
                     && !rules::is_gone_with_owner(of.snapshot, of.memory, id)
             }
         })

@@ -356,6 +356,28 @@ fn what_is_released_is_left_behind() {
     }
 }
 
+/// Seed 40150178450058: right after a start, what a person leaves behind went with its owner.
+#[test]
+fn a_release_of_all_waits_for_what_cannot_be_read_for_a_moment() {
+    for (unread, is_released) in [(9, true), (1_000, false)] {
+        let mut world = held(&["b"]);
+        let id = composed(&world)["b"].clone();
+        pass(&mut world, 11);
+        act(&mut world, Step::Restart);
+        let all = format!("all/{}", composite(&world).unwrap().uid());
+        release(&mut world, &all);
+        world.unread_until = Some(world.now + Duration::from_secs(unread));
+        world.settle().unwrap();
+        if is_released {
+            is_left_behind(&world, &id);
+        } else {
+            assert_eq!(world.api.xr, None, "it waits for what cannot be read");
+            let owners = &world.api.objects[&id]["metadata"]["ownerReferences"];
+            assert_eq!(owners.as_array().map(Vec::len), Some(1), "{owners}");
+        }
+    }
+}
+
 #[test]
 fn a_release_of_another_uid_releases_nothing() {
     let mut world = held(&["b"]);

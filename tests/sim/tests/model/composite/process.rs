@@ -52,6 +52,8 @@ pub struct World {
     stale: Option<(u32, Value)>,
     /// The watches of composed objects show nothing until then.
     stuck_until: Option<Timestamp>,
+    /// What is composed can neither be read nor watched until then.
+    pub unread_until: Option<Timestamp>,
     pub runs: usize,
     /// The API server refuses a status that has this field.
     pub refuses_status: Option<&'static str>,
@@ -103,6 +105,7 @@ impl World {
             history: Vec::new(),
             stale: None,
             stuck_until: None,
+            unread_until: None,
             runs: 0,
             refuses_status: None,
             refuses_writes: false,
