@@ -174,12 +174,6 @@ fn a_definition_deletes_what_others_compose() {
     world.delete(&format!("{}/web", orders()));
     assert_eq!(goes(&mut world), ["deleting_is_seen_first"]);
     world.delete(&format!("{DEFINITIONS}/orders.shop.example.org"));
-    assert_eq!(goes(&mut world), ["deleting_is_seen_first"]);
-    // Paused, it says nothing.
-    world.patch(
-        &format!("{}/web", orders()),
-        &json!({"metadata": {"annotations": {"crossplane.io/paused": "true"}}}),
-    );
     assert!(goes(&mut world).is_empty());
 }
 
