@@ -8,7 +8,7 @@ mod document;
 mod services;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{Arc, Weak},
 };
 
@@ -164,11 +164,15 @@ impl Discovery {
     /// Why a kind that is not known may be served all the same: the API server behind its group has not answered.
     pub(crate) fn silent(&self, group: &str) -> Option<String> {
         let state = self.state.lock();
-        let silent = silent(&state).into_iter().find(|(of, _)| of == group)?;
-        Some(format!(
-            "the API server behind {}/{} has not answered",
-            silent.0, silent.1
-        ))
+        let silent = silent(&state);
+        let service = silent.into_iter().find(|service| service.id().0 == group)?;
+        let (group, version) = service.id();
+        let why = if service.is_available() {
+            "has not answered"
+        } else {
+            "is not available"
+        };
+        Some(format!("the API server behind {group}/{version} {why}"))
     }
 
     /// Until it is dropped.
@@ -218,7 +222,9 @@ impl Discovery {
             }
         }
         state.kinds = None;
-        let complete = state.failure.is_none() && silent(&state).is_empty();
+        // One that is not available is read again when that changes.
+        let complete =
+            state.failure.is_none() && !silent(&state).iter().any(|service| service.is_available());
         drop(state);
         self.changed.tell();
         complete
@@ -271,16 +277,17 @@ impl Sink for ServiceSink {
     }
 }
 
-/// Groups and versions that are said to be available and are not in the document, or not as they are now.
-fn silent(state: &State) -> BTreeSet<(String, String)> {
+/// Services whose groups and versions are not in the document, or not as they are now: what they serve exists, whether they are available or not.
+fn silent(state: &State) -> Vec<&Service> {
     let (Ok(services), Some(document)) = (state.services.known(), &state.document) else {
-        return BTreeSet::new();
+        return Vec::new();
     };
     services
-        .filter(|service| !service.is_of_definitions() && service.is_available())
-        .map(Service::id)
-        .filter(|(group, version)| !document.is_current(group, version))
-        .map(|(group, version)| (group.to_owned(), version.to_owned()))
+        .filter(|service| !service.is_of_definitions())
+        .filter(|service| {
+            let (group, version) = service.id();
+            !document.is_current(group, version)
+        })
         .collect()
 }
 

@@ -109,14 +109,14 @@ fn core() -> Value {
 }
 
 /// A streamed list of what is watched there.
-fn lines_of(path: &str) -> String {
+fn lines_of(path: &str, has_metrics: bool) -> String {
     let watched = match path.rsplit('/').next() {
         Some("customresourcedefinitions") => vec![crd(), young()],
         Some("apiservices") => vec![
             service("v1.", Some("onstart"), true),
             service("v1.apps", Some("onstart"), true),
             service("v1.example.org", Some("true"), true),
-            service("v1beta1.metrics.k8s.io", None, true),
+            service("v1beta1.metrics.k8s.io", None, has_metrics),
         ],
         _ => Vec::new(),
     };
@@ -130,6 +130,11 @@ fn lines_of(path: &str) -> String {
 
 /// Watches of an API server that answers `/apis` so, the last answer again and again; how often it was asked.
 fn cluster(documents: impl Into<VecDeque<Value>>) -> (Watches, Arc<AtomicUsize>) {
+    cluster_with(documents, true)
+}
+
+/// Likewise; the service behind metrics is available or not.
+fn cluster_with(documents: impl Into<VecDeque<Value>>, has_metrics: bool) -> (Watches, Arc<AtomicUsize>) {
     let documents = Arc::new(Mutex::new(documents.into()));
     let reads = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&reads);
@@ -145,7 +150,7 @@ fn cluster(documents: impl Into<VecDeque<Value>>) -> (Watches, Arc<AtomicUsize>)
                 };
                 (next.to_string(), false)
             }
-            path => (lines_of(path), true),
+            path => (lines_of(path, has_metrics), true),
         };
         let frame = Ok::<_, Infallible>(http_body::Frame::data(text.into()));
         let rest = if goes_on {
@@ -279,6 +284,27 @@ async fn an_api_server_behind_is_asked_for_until_it_answers() {
     let asked = reads.load(Ordering::SeqCst);
     seconds(80).await;
     assert_eq!(reads.load(Ordering::SeqCst), asked, "nothing changed since");
+}
+
+/// What it serves exists all the same: taken for a kind that is not served, its objects would be let go.
+#[tokio::test(start_paused = true)]
+async fn a_kind_of_a_service_that_is_down_is_not_known() {
+    for document in [groups(None), groups(Some(("Stale", &[])))] {
+        let (watches, reads) = cluster_with([document], false);
+        let resolve = || watches.resolve("metrics.k8s.io/v1beta1", "PodMetrics");
+        seconds(1).await;
+        resolve().unwrap_err();
+        seconds(1).await;
+        let why = "the API server behind metrics.k8s.io/v1beta1 is not available";
+        assert_eq!(resolve(), Err(Unresolved::Unknown(why.to_owned())));
+        let asked = reads.load(Ordering::SeqCst);
+        seconds(80).await;
+        assert_eq!(
+            reads.load(Ordering::SeqCst),
+            asked,
+            "it is read when that changes"
+        );
+    }
 }
 
 #[test]
