@@ -78,7 +78,7 @@ impl Want {
 /// What a custom resource definition says, as far as watches care.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
-    /// `metadata.uid`: another one is another definition, and no object outlives the change.
+    /// `metadata.uid`: another one is another definition. Objects outlive the change only if the finalizer of the former was removed by force.
     pub uid: String,
     /// Versions that are served.
     pub served: BTreeSet<String>,

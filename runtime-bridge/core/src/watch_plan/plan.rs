@@ -43,7 +43,7 @@ pub struct Stop {
 /// What becomes of the objects of a watch that stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// They are gone for good, with their definition.
+    /// They are gone with their definition, unless its successor serves them again.
     Gone,
     /// They are only no longer watched.
     Unwatched,

@@ -31,7 +31,7 @@ pub use self::{
 use self::{
     edge::Outgoing,
     kind::KindObjects,
-    objects::{Objects, RegisteredByKind},
+    objects::{Objects, RegisteredByKind, Source},
 };
 use crate::object::{Key, Object};
 
@@ -41,7 +41,8 @@ pub type Listener = dyn Fn(&Change) + Send + Sync;
 /// The objects of all watched kinds.
 ///
 /// Per name the newest write wins, by `resourceVersion`: an event that is older than our own last write changes nothing, and
-/// once a uid is known to be gone, nothing brings it back.
+/// once a uid is known to be gone, nothing brings it back. Of one that went with its definition that is not certain: the next watch
+/// of its kind may show it again.
 #[derive(Default)]
 pub struct Store {
     objects: RwLock<Objects>,
@@ -195,12 +196,12 @@ impl Store {
     ///
     /// An answer that bears a `deletionTimestamp` and no finalizer says that the object is gone.
     pub fn observe_write(&self, object: Arc<Object>, by: Option<&Key>) {
-        self.put(object, Cause::of_write(by), true);
+        self.put(object, Cause::of_write(by), Source::Answer);
     }
 
     /// Takes in an object that was read past the watch.
     pub fn observe_read(&self, object: Arc<Object>) {
-        self.put(object, Cause::Watched, false);
+        self.put(object, Cause::Watched, Source::Read);
     }
 
     /// Takes in that a write or read of ours found the object with this uid gone. `by`: the object whose reconcile did.
@@ -211,7 +212,7 @@ impl Store {
 
     /// What an object depends on is found without the lock, as it parses; if other edges count when it is held, it is found anew. Of Secrets
     /// the data never comes in, whoever brings it.
-    fn put(&self, object: Arc<Object>, cause: Cause, answer: bool) {
+    fn put(&self, object: Arc<Object>, cause: Cause, source: Source) {
         let object = if object.api.is_metadata_only() {
             Arc::new(object.identity())
         } else {
@@ -223,7 +224,7 @@ impl Store {
             let outgoing = edges.as_ref().map(|edges| Outgoing::of(edges, &object));
             let mut objects = self.objects.write();
             if are_same(edges.as_ref(), objects.edges(kind).as_ref()) {
-                break objects.put(Arc::clone(&object), outgoing.unwrap_or_default(), cause, answer);
+                break objects.put(Arc::clone(&object), outgoing.unwrap_or_default(), cause, source);
             }
         };
         self.tell(change);
@@ -273,7 +274,7 @@ impl Store {
             .set_version(version);
     }
 
-    /// The kind is no longer served: its objects are gone for good.
+    /// The kind is no longer served: its objects are gone, as far as its next watch does not show them again.
     pub(crate) fn close(&self, kind: &GroupKind) {
         let changes = self.objects.write().close(kind);
         self.tell(changes);
@@ -300,7 +301,7 @@ impl Store {
 
     /// An object as a list or watch shows it.
     pub(crate) fn observe(&self, object: Object) {
-        self.put(Arc::new(object), Cause::Watched, false);
+        self.put(Arc::new(object), Cause::Watched, Source::Watch);
     }
 
     /// The same of an object that may be known already, in that version or a newer one: true, if so. Nothing else of it need be read then.

@@ -11,6 +11,17 @@ use crate::object::{Key, Object};
 /// Edges of one kind, by registration: the last count.
 pub(super) type RegisteredByKind = Vec<(u64, Arc<[Edge]>)>;
 
+/// Where an object comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A write of ours was answered with it.
+    Answer,
+    /// It was read past the watch.
+    Read,
+    /// The list or watch of its kind shows it.
+    Watch,
+}
+
 /// All objects, and the indexes that span kinds.
 #[derive(Default)]
 pub(super) struct Objects {
@@ -46,20 +57,23 @@ impl Objects {
         drop(kind.set_outgoing(&key, outgoing));
     }
 
-    /// `answer`: it is what a write of ours was answered. Such an object that bears a `deletionTimestamp` and nothing that holds it is gone, as
-    /// the API server removes it in the very write that it answers.
+    /// An answer that bears a `deletionTimestamp` and nothing that holds it says that the object is gone, as the API server removes it in the very
+    /// write that it answers.
     pub(super) fn put(
         &mut self,
         object: Arc<Object>,
         outgoing: Outgoing,
         cause: Cause,
-        answer: bool,
+        source: Source,
     ) -> Option<Change> {
-        if self.tombstones.contains(object.uid()) {
-            return None;
-        }
-        if answer && object.is_finally_deleted() {
+        if source == Source::Answer && object.is_finally_deleted() {
             return self.gone(&object.key(), object.uid(), cause);
+        }
+        let is_gone = self.tombstones.contains(object.uid());
+        // The kind's next watch shows what has outlived its definition. An answer or a read may be from before.
+        let returns = is_gone && source == Source::Watch && self.tombstones.is_with_kind(object.uid());
+        if is_gone && !returns {
+            return None;
         }
         let key = object.key();
         let kind = self.kinds.get_mut(key.kind())?;
@@ -74,6 +88,9 @@ impl Objects {
             }
         }
         if let Some(new) = &change.new {
+            if returns {
+                self.tombstones.remove(new.uid());
+            }
             self.forgotten.take(key.kind(), new.uid());
             self.dependencies.index(&outgoing, &key);
             drop(kind.set_outgoing(&key, outgoing));
@@ -90,6 +107,10 @@ impl Objects {
 
     pub(super) fn gone(&mut self, key: &Key, uid: &str, cause: Cause) -> Option<Change> {
         self.tombstones.add(uid);
+        self.take(key, uid, cause)
+    }
+
+    fn take(&mut self, key: &Key, uid: &str, cause: Cause) -> Option<Change> {
         let forgotten = self.forgotten.take(key.kind(), uid);
         let old = self.remove(key, uid).or(forgotten)?;
         Some(Change {
@@ -131,7 +152,10 @@ impl Objects {
         all.extend(self.forgotten.of_kind(kind).cloned());
         let changes = all
             .iter()
-            .filter_map(|o| self.gone(&o.key(), o.uid(), Cause::Watched))
+            .filter_map(|o| {
+                self.tombstones.add_with_kind(o.uid());
+                self.take(&o.key(), o.uid(), Cause::Watched)
+            })
             .collect();
         self.kinds.remove(kind);
         changes

@@ -225,6 +225,56 @@ fn a_deleted_definition_deletes_its_objects() {
 }
 
 #[test]
+fn an_object_that_outlived_its_definition_is_known_again() {
+    let (store, heard) = store();
+    for name in ["survives", "goes"] {
+        store.observe(object(name, name, 5));
+    }
+    store.end_list(&kind(), 10);
+    store.close(&kind());
+    assert!(store.is_tombstoned("survives"));
+    drain(&heard);
+    store.open(&kind());
+    // What is answered late is of before.
+    store.observe_write(Arc::new(object("survives", "survives", 8)), Some(&writer()));
+    store.observe_read(Arc::new(object("goes", "goes", 8)));
+    assert_eq!(store.count(&kind()), 0);
+    store.begin_list(&kind());
+    store.observe(object("survives", "survives", 5));
+    store.end_list(&kind(), 20);
+    assert_eq!(drain(&heard), ["Listed survives: 0 -> 5"]);
+    assert!(!store.is_tombstoned("survives") && store.is_tombstoned("goes"));
+    // From here on it is as any other.
+    store.observe_write(Arc::new(object("survives", "survives", 21)), Some(&writer()));
+    assert_eq!(version(&store, "survives"), Some(21));
+    store.observe_deleted(&key("survives"), "survives");
+    store.observe(object("survives", "survives", 22));
+    assert_eq!(store.count(&kind()), 0);
+}
+
+#[test]
+fn a_deleted_uid_does_not_return_with_its_definition() {
+    let (store, _) = store();
+    for name in ["before", "found absent", "released"] {
+        store.observe(object(name, name, 5));
+    }
+    store.observe_deleted(&key("before"), "before");
+    store.close(&kind());
+    store.open(&kind());
+    store.observe_gone(&key("found absent"), "found absent", None);
+    let released = json!({"metadata": {
+        "name": "released", "namespace": "ns", "uid": "released", "resourceVersion": "8",
+        "deletionTimestamp": "2026-01-01T00:00:00Z",
+    }});
+    let released = Object::decode(&api(), &released.to_string()).unwrap();
+    store.observe_write(Arc::new(released), Some(&writer()));
+    for name in ["before", "found absent", "released"] {
+        store.observe(object(name, name, 7));
+        assert_eq!(version(&store, name), None, "{name}");
+    }
+}
+
+#[test]
 fn a_removed_listener_receives_nothing() {
     let (store, heard) = store();
     let id = store.listen(&kind(), Arc::new(|_| {}));

@@ -157,6 +157,14 @@ impl Sink for DefinitionSink {
             FeedEvent::Seen(head, json) => {
                 let name = head.key.name().to_owned();
                 state.listed.insert(name.clone());
+                // An API server whose cache is behind lists what was before.
+                if state
+                    .versions
+                    .get(&name)
+                    .is_some_and(|known| *known > head.version)
+                {
+                    return;
+                }
                 state.versions.insert(name.clone(), head.version);
                 match serde_json::from_str::<Wire>(json) {
                     Ok(wire) => {
@@ -171,7 +179,14 @@ impl Sink for DefinitionSink {
             }
             FeedEvent::Deleted(head) => {
                 let name = head.key.name();
-                state.versions.remove(name);
+                // A former one of this name says nothing of its successor.
+                if state
+                    .versions
+                    .get(name)
+                    .is_some_and(|known| *known <= head.version)
+                {
+                    state.versions.remove(name);
+                }
                 if state
                     .by_name
                     .get(name)
@@ -181,12 +196,21 @@ impl Sink for DefinitionSink {
                     state.by_plugin.remove(name);
                 }
             }
-            FeedEvent::ListEnds(_) => {
-                let listed = std::mem::take(&mut state.listed);
-                state.by_name.retain(|name, _| listed.contains(name));
-                state.by_plugin.retain(|name, _| listed.contains(name));
-                state.versions.retain(|name, _| listed.contains(name));
-                state.unknown = None;
+            // What is newer than the list could not be in it.
+            FeedEvent::ListEnds(version) => {
+                let DefinitionTable {
+                    by_name,
+                    by_plugin,
+                    versions,
+                    listed,
+                    unknown,
+                    ..
+                } = &mut *state;
+                let listed = std::mem::take(listed);
+                versions.retain(|name, known| listed.contains(name) || *known > version);
+                by_name.retain(|name, _| versions.contains_key(name));
+                by_plugin.retain(|name, _| versions.contains_key(name));
+                *unknown = None;
             }
         }
         if state.unknown.is_none() {
@@ -308,3 +332,7 @@ impl Wire {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "definitions_tests.rs"]
+mod tests;

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use bridge_core::watch_plan::GroupKind;
 
-use super::Watches;
+use super::{WatchState, Watches};
 use crate::object::ApiType;
 
 /// A kind as the cluster serves it now.
@@ -54,6 +54,8 @@ impl Watches {
             })
         };
         let unknown = |what: &str, why: String| Unresolved::Unknown(format!("{what}: {why}"));
+        // First: what a list brings from here on is in the table.
+        let watched = self.definitions_state();
         let definitions = self.shared.definitions.by_kind();
         let definitions = definitions.map_err(|why| unknown("the definitions are not known", why))?;
         if let Some(known) = definitions.get(&name) {
@@ -81,9 +83,15 @@ impl Watches {
             .kinds()
             .map_err(|why| unknown("what is served without a definition is not known", why))?;
         let Some(versions) = kinds.get(&name) else {
-            return Err(match discovery.silent(group) {
-                Some(why) => Unresolved::Unknown(why),
-                None => Unresolved::NotServed(format!("the cluster serves no kind {name}")),
+            return Err(match (discovery.silent(group), watched) {
+                (Some(why), _) => Unresolved::Unknown(why),
+                (None, WatchState::Live) => {
+                    Unresolved::NotServed(format!("the cluster serves no kind {name}"))
+                }
+                // It may have a definition by now.
+                (None, WatchState::Syncing(why) | WatchState::Forbidden(why) | WatchState::Gone(why)) => {
+                    unknown("the definitions are not watched", why)
+                }
             });
         };
         let served: BTreeSet<String> = versions.keys().cloned().collect();

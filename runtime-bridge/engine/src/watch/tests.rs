@@ -4,8 +4,11 @@ use std::{
     time::Duration,
 };
 
-use futures::{StreamExt, stream};
-use http::{Request, Response};
+use futures::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
+use http::{Request, Response, StatusCode};
 use http_body_util::StreamBody;
 use jiff::Timestamp;
 use kube::client::Body;
@@ -175,4 +178,102 @@ async fn a_kind_that_is_wanted_in_another_version_is_watched_in_that() {
     assert_eq!(watches.state(&thing("v2").kind), WatchState::Live);
     let v = |version: &str| format!("/apis/example.org/{version}/things");
     assert_eq!(*opened.lock(), [v("v1"), v("v2")]);
+}
+
+/// Watches of an API server that serves `ConfigMap`, and sends what it is given to the first who watches definitions; whoever asks for them again is
+/// answered so, or not at all.
+fn definitions_of(lines: mpsc::UnboundedReceiver<Value>, again: Option<StatusCode>) -> Watches {
+    let lines = Arc::new(Mutex::new(Some(lines)));
+    let config_maps = json!({
+        "resource": "configmaps", "responseKind": {"kind": "ConfigMap"}, "scope": "Namespaced",
+        "verbs": ["get", "list", "watch"],
+    });
+    let core = json!([{"versions": [{"version": "v1", "freshness": "Current", "resources": [config_maps]}]}]);
+    let documents = [("/api", core), ("/apis", json!([]))]
+        .map(|(path, items)| (path, json!({"kind": "APIGroupDiscoveryList", "items": items})));
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let path = request.uri().path().to_owned();
+        let document = documents.iter().find(|(of, _)| *of == path);
+        let document = document.map(|(_, document)| document.clone());
+        let is_of_definitions = path.ends_with("/customresourcedefinitions");
+        let lines = is_of_definitions.then(|| lines.lock().take()).flatten();
+        async move {
+            let mut status = StatusCode::OK;
+            let body: BoxStream<'static, Value> = if let Some(document) = document {
+                stream::iter([document]).boxed()
+            } else if let Some(lines) = lines {
+                stream::unfold(lines, async |mut lines| {
+                    let line = lines.recv().await?;
+                    Some((line, lines))
+                })
+                .boxed()
+            } else if !is_of_definitions {
+                let core = json!({"type": "ADDED", "object": {
+                    "metadata": {"name": "v1.", "uid": "v1.", "resourceVersion": "1"},
+                    "spec": {"group": "", "version": "v1"},
+                }});
+                stream::iter([core, end_of_list()])
+                    .chain(stream::pending())
+                    .boxed()
+            } else if let Some(again) = again {
+                status = again;
+                stream::empty().boxed()
+            } else {
+                return std::future::pending().await;
+            };
+            let frames = body.map(|line: Value| {
+                let line = hyper::body::Bytes::from(format!("{line}\n"));
+                Ok::<_, Infallible>(http_body::Frame::data(line))
+            });
+            let mut response = Response::new(StreamBody::new(frames));
+            *response.status_mut() = status;
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let metrics = Arc::new(Metrics::new());
+    let kube = kube::Client::new(service, "default");
+    let client = ApiClient::new(kube, Arc::clone(&metrics), DEADLINE);
+    let clock = Arc::new(Virtual(tokio::time::Instant::now()));
+    Watches::start(client, Arc::default(), clock, metrics)
+}
+
+fn end_of_list() -> Value {
+    let end = json!({"resourceVersion": "1", "annotations": {"k8s.io/initial-events-end": "true"}});
+    json!({"type": "BOOKMARK", "object": {"metadata": end}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_undefined_kind_is_unknown_while_definitions_are_unwatched() {
+    for again in [None, Some(StatusCode::FORBIDDEN)] {
+        let (send, lines) = mpsc::unbounded_channel();
+        let watches = definitions_of(lines, again);
+        let thing = json!({"type": "ADDED", "object": {
+            "metadata": {"name": "things.example.org", "uid": "crd", "resourceVersion": "1"},
+            "spec": {
+                "group": "example.org", "names": {"kind": "Thing"},
+                "versions": [{"name": "v1", "served": true}],
+            },
+            "status": {"conditions": [{"type": "Established", "status": "True"}]},
+        }});
+        for line in [thing, end_of_list()] {
+            send.send(line).unwrap();
+        }
+        watches.need_discovery();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(watches.definitions_state(), WatchState::Live);
+        let undefined = || watches.resolve("example.org/v1", "Newer").unwrap_err();
+        assert!(matches!(undefined(), Unresolved::NotServed(_)), "{}", undefined());
+
+        let expired = json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"});
+        send.send(json!({"type": "ERROR", "object": expired})).unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let why = match (again, watches.definitions_state()) {
+            (None, WatchState::Syncing(why)) | (Some(_), WatchState::Forbidden(why)) => why,
+            (_, state) => panic!("{state:?}"),
+        };
+        let why = format!("the definitions are not watched: {why}");
+        assert_eq!(undefined(), Unresolved::Unknown(why));
+        assert!(watches.resolve("example.org/v1", "Thing").is_ok());
+        assert!(watches.resolve("v1", "ConfigMap").is_ok());
+    }
 }
