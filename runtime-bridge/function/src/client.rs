@@ -12,7 +12,10 @@ use function_proto::v1::RunFunctionResponse;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use prost::Message;
-use tokio::time::{Instant, timeout};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout},
+};
 
 use crate::{
     Changes, EndpointTable,
@@ -86,6 +89,8 @@ pub struct Client {
     connections: Mutex<BTreeMap<String, Arc<Connection>>>,
     observed: EncodedObserved,
     kept: ResponseCache,
+    /// One: so many large responses, of all functions, are turned into objects at once. Nothing a function does can make that last.
+    turn: Semaphore,
 }
 
 impl Client {
@@ -97,6 +102,7 @@ impl Client {
             connections: Mutex::default(),
             observed: EncodedObserved::default(),
             kept: ResponseCache::new(limit),
+            turn: Semaphore::new(1),
         }
     }
 
@@ -219,7 +225,9 @@ impl Client {
         sent: Sent<'_>,
         deadline: Timestamp,
     ) -> Result<RunResponse, FunctionFailure> {
-        let answered = connection.call(sent.encoded, deadline).await;
+        // Counts until the response is read: that is when it takes most.
+        let large = connection.large.one();
+        let answered = connection.call(sent.encoded, deadline, &large).await;
         // Before anything else: while the function is held, other runs are told the failure, too.
         let answered = answered.map_err(|failure| texts::of_failure(sent.request, failure));
         let signal = Signal::of(&answered);
@@ -232,6 +240,11 @@ impl Client {
             }
             _ => failure,
         })?;
+        let _turn = if large.is_large() {
+            self.turn.acquire().await.ok()
+        } else {
+            None
+        };
         let kept = (self.options.keeps_responses && has_ttl(&answered)).then(|| answered.encode_to_vec());
         let response =
             decode::response(answered).map_err(|failure| texts::of_failure(sent.request, failure))?;

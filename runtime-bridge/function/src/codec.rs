@@ -1,14 +1,14 @@
-//! Sends a request that is encoded already, receives a response as any other client.
+//! Sends a request that is encoded already, receives a response that is counted before it is decoded.
 
-use bytes::BufMut;
+use bytes::{Buf, BufMut};
 use function_proto::v1::RunFunctionResponse;
 use tonic::{
     Status,
-    codec::{BufferSettings, Codec, EncodeBuf, Encoder},
+    codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
 };
 use tonic_prost::{ProstCodec, ProstDecoder};
 
-use crate::encode::EncodedRequest;
+use crate::{count, encode::EncodedRequest};
 
 #[derive(Default)]
 pub(crate) struct RequestCodec;
@@ -17,14 +17,15 @@ impl Codec for RequestCodec {
     type Encode = EncodedRequest;
     type Decode = RunFunctionResponse;
     type Encoder = PartsEncoder;
-    type Decoder = ProstDecoder<RunFunctionResponse>;
+    type Decoder = CountingDecoder;
 
     fn encoder(&mut self) -> Self::Encoder {
         PartsEncoder
     }
 
     fn decoder(&mut self) -> Self::Decoder {
-        ProstCodec::<RunFunctionResponse, RunFunctionResponse>::raw_decoder(BufferSettings::default())
+        let settings = BufferSettings::default();
+        CountingDecoder(ProstCodec::<RunFunctionResponse, RunFunctionResponse>::raw_decoder(settings))
     }
 }
 
@@ -41,5 +42,19 @@ impl Encoder for PartsEncoder {
             buf.put(part);
         }
         Ok(())
+    }
+}
+
+/// Decodes what does not hold too much.
+pub(crate) struct CountingDecoder(ProstDecoder<RunFunctionResponse>);
+
+impl Decoder for CountingDecoder {
+    type Item = RunFunctionResponse;
+    type Error = Status;
+
+    fn decode(&mut self, buf: &mut DecodeBuf<'_>) -> Result<Option<RunFunctionResponse>, Status> {
+        // All of the message lies in one piece.
+        count::check(buf.chunk())?;
+        self.0.decode(buf)
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bridge_core::function::{FunctionEndpoint, FunctionFailure};
-use bridge_transport::{Guarded, Now, Route, status};
+use bridge_transport::{Guarded, LargeAnswer, LargeAnswers, Now, Route, status};
 use function_proto::{RUN_FUNCTION, RUN_FUNCTION_V1BETA1, v1::RunFunctionResponse};
 use http::uri::PathAndQuery;
 use jiff::Timestamp;
@@ -30,11 +30,22 @@ pub const PLACES: usize = 16;
 /// How long a function may take for one call.
 pub const CALL_TIMEOUT: Duration = Duration::from_mins(1);
 
+/// What frames the longest response, in bytes.
+const FRAMES: usize = 64 << 10;
+
+/// A response of more than this is a large one, in bytes: as much as a function may send before anything is read.
+const LARGE: usize = 256 << 10;
+
+/// Large responses of one function that are received and read at once. Not of all functions together: one that stops in the middle of its responses
+/// would keep the others waiting.
+const LARGE_AT_ONCE: usize = 4;
+
 pub(crate) struct Connection {
     pub(crate) endpoint: FunctionEndpoint,
     route: Route,
     /// Another endpoint has places of its own.
     pub(crate) places: Places,
+    pub(crate) large: LargeAnswers,
     pub(crate) watched: Watched,
     /// Whether the last call was answered by the former version.
     is_v1beta1: AtomicBool,
@@ -47,17 +58,20 @@ impl Connection {
             endpoint,
             route,
             places: Places::new(PLACES),
+            large: LargeAnswers::new(LARGE_AT_ONCE, LARGE),
             watched: Watched::new(Arc::clone(&now)),
             is_v1beta1: AtomicBool::new(false),
             now,
         })
     }
 
-    /// One call: as the version that answered last, and as the other one where that is not served.
+    /// One call: as the version that answered last, and as the other one where that is not served. `large`: how its response counts among the large
+    /// ones, which the caller keeps as long as it has the response.
     pub(crate) async fn call(
         &self,
         request: EncodedRequest,
         deadline: Timestamp,
+        large: &LargeAnswer,
     ) -> Result<RunFunctionResponse, FunctionFailure> {
         let now = (self.now)();
         let by_limit = now.saturating_add(CALL_TIMEOUT).unwrap_or(deadline);
@@ -70,7 +84,7 @@ impl Connection {
         if left.is_zero() {
             return Err(when_over);
         }
-        let sent = timeout(left, self.send(request, until, left)).await;
+        let sent = timeout(left, self.send(request, until, left, large)).await;
         let status = match sent {
             Err(_) => return Err(when_over),
             Ok(Ok(response)) => return Ok(response),
@@ -89,11 +103,13 @@ impl Connection {
         request: EncodedRequest,
         until: Timestamp,
         left: Duration,
+        large: &LargeAnswer,
     ) -> Result<RunFunctionResponse, Status> {
         let is_v1beta1 = self.is_v1beta1.load(Ordering::Relaxed);
-        match self.send_as(is_v1beta1, request.clone(), until, left).await {
+        let sent = self.send_as(is_v1beta1, request.clone(), until, left, large);
+        match sent.await {
             Err(status) if status.code() == Code::Unimplemented => {
-                let response = self.send_as(!is_v1beta1, request, until, left).await?;
+                let response = self.send_as(!is_v1beta1, request, until, left, large).await?;
                 self.is_v1beta1.store(!is_v1beta1, Ordering::Relaxed);
                 Ok(response)
             }
@@ -108,6 +124,7 @@ impl Connection {
         request: EncodedRequest,
         until: Timestamp,
         left: Duration,
+        large: &LargeAnswer,
     ) -> Result<RunFunctionResponse, Status> {
         let path = if is_v1beta1 {
             PathAndQuery::from_static(RUN_FUNCTION_V1BETA1)
@@ -116,17 +133,21 @@ impl Connection {
         };
         let candidates = self.route.candidates().await;
         let candidates = candidates.map_err(|error| Status::from_error(error.into()))?;
+        let guarded = |channel: Guarded| {
+            let channel = channel.until(until, Arc::clone(&self.now));
+            // All messages of a response together: those behind the first are decoded, too.
+            channel.at_most(MAX_MESSAGE_BYTES + FRAMES).counted(large.clone())
+        };
         let mut last = Status::unavailable("it has no address");
         for candidate in candidates {
-            let channel = candidate.channel.clone().until(until, Arc::clone(&self.now));
+            let channel = guarded(candidate.channel.clone());
             match send_over(channel, path.clone(), request.clone(), left).await {
                 Err(status) if status::never_connected(&status) => {
                     self.route.mark_failed(&candidate);
                     last = status;
                 }
                 Err(status) if status::was_not_processed(&status) => {
-                    let channel = candidate.channel.until(until, Arc::clone(&self.now));
-                    return send_over(channel, path, request, left).await;
+                    return send_over(guarded(candidate.channel), path, request, left).await;
                 }
                 answered => return answered,
             }

@@ -4,7 +4,7 @@ use bridge_core::function::FunctionFailure;
 use bridge_transport::status;
 use tonic::{Code, Status};
 
-use crate::encode::MAX_MESSAGE_BYTES;
+use crate::{count, encode::MAX_MESSAGE_BYTES};
 
 /// `in_time`: what it means that the time of the call is over.
 pub(crate) fn of_status(status: &Status, in_time: FunctionFailure) -> FunctionFailure {
@@ -14,13 +14,16 @@ pub(crate) fn of_status(status: &Status, in_time: FunctionFailure) -> FunctionFa
     if status::never_connected(status) {
         return FunctionFailure::Unreachable(status::text(status));
     }
-    if status::is_of_the_connection(status) {
-        return FunctionFailure::Unreachable(format!("the connection broke: {}", status::text(status)));
+    if let Some(rejected) = count::rejection(status) {
+        return FunctionFailure::Invalid(rejected.to_string());
     }
-    if is_too_large(status) {
+    if is_too_large(status) || status::is_endless(status) {
         return FunctionFailure::Invalid(format!(
             "it is larger than {MAX_MESSAGE_BYTES} bytes: compose fewer or smaller resources"
         ));
+    }
+    if status::is_of_the_connection(status) {
+        return FunctionFailure::Unreachable(format!("the connection broke: {}", status::text(status)));
     }
     if is_undecodable(status) {
         return FunctionFailure::Invalid(format!(

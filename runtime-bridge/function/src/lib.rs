@@ -8,6 +8,7 @@ mod attempt;
 mod client;
 mod codec;
 mod connection;
+mod count;
 pub mod decode;
 mod encode;
 mod endpoints;

@@ -7,7 +7,7 @@ use tonic::{Code, ConnectError, Status, TimeoutExpired};
 
 use crate::{
     EndpointError,
-    guard::{CompressedAnswer, DeadlinePassed},
+    guard::{CompressedAnswer, DeadlinePassed, EndlessAnswer},
 };
 
 /// Whether the message was not sent because its deadline had passed.
@@ -23,6 +23,11 @@ pub fn never_connected(status: &Status) -> bool {
 /// Whether the status was created here because the connection broke: a status of the server itself has no cause on this side.
 pub fn is_of_the_connection(status: &Status) -> bool {
     status.source().is_some() && !causes(status).any(<dyn Error>::is::<CompressedAnswer>)
+}
+
+/// Whether the answer was cut off, as it has more bytes than its channel takes ([`Guarded::at_most`](crate::Guarded::at_most)).
+pub fn is_endless(status: &Status) -> bool {
+    causes(status).any(<dyn Error>::is::<EndlessAnswer>)
 }
 
 /// Whether the server certainly did not process the call: it refused the stream, or had said before that it takes no more.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bridge_core::function::{FunctionFailure, Observed, Resource, RunRequest};
 use bridge_function::MAX_MESSAGE_BYTES;
 use fake_function::Version;
+use prost::encoding::encode_varint;
 use serde_json::json;
+use tokio::task::JoinSet;
 
 use crate::{
     host::{Host, client, run},
@@ -26,6 +28,52 @@ async fn a_response_of_65_mib_is_rejected_by_its_size() {
     assert_eq!(
         why,
         "unusable response: it is larger than 67108864 bytes: compose fewer or smaller resources"
+    );
+}
+
+/// A message of this length: one field that the contract does not have.
+fn unknown(length: u32) -> Vec<u8> {
+    let mut message = vec![0x7a];
+    encode_varint(u64::from(length) - 5, &mut message);
+    assert_eq!(message.len(), 5, "of lengths from 2 MiB on");
+    message.resize(usize::try_from(length).unwrap(), 0);
+    message
+}
+
+/// Each of the messages is within the limit.
+#[tokio::test]
+async fn messages_behind_the_first_count_into_its_size() {
+    const LENGTH: u32 = 33 * 1024 * 1024;
+    let message = unknown(LENGTH);
+    let second = [&[0_u8][..], &LENGTH.to_be_bytes(), &message].concat();
+    let why = failed(Raw::answering(LENGTH, &[message, second].concat())).await;
+    assert_eq!(
+        why,
+        "unusable response: it is larger than 67108864 bytes: compose fewer or smaller resources"
+    );
+}
+
+#[tokio::test]
+async fn more_large_responses_than_are_read_at_once_all_come_out() {
+    const LENGTH: u32 = 3 * 1024 * 1024;
+    let raw = Raw::answering(LENGTH, &unknown(LENGTH));
+    let client = Arc::new(client(&raw.endpoint));
+    let mut runs = JoinSet::new();
+    for _ in 0..20 {
+        let client = Arc::clone(&client);
+        runs.spawn(async move { run(&client, &RunRequest::default()).await });
+    }
+    for response in runs.join_all().await {
+        response.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_response_of_20000_empty_conditions_is_not_decoded() {
+    let why = failed(Raw::answering(40_000, &[0x32, 0].repeat(20_000))).await;
+    assert_eq!(
+        why,
+        "unusable response: it returned more than 10000 conditions: return fewer"
     );
 }
 
