@@ -29,9 +29,10 @@ pub fn usage_kinds() -> [Arc<ApiType>; 3] {
     ]
 }
 
-/// The store holds all usages that there are, or that the bridge has the right to see.
+/// The store holds all usages that there are. Not where the bridge has no right to see them: for what is marked all the same, some may be there.
 pub(crate) fn are_usages_known(watches: &Watches) -> bool {
-    unknown_usages(watches).is_none()
+    let forbidden = |api: &Arc<ApiType>| matches!(watches.state(&api.kind), WatchState::Forbidden(_));
+    unknown_usages(watches).is_none() && !usage_kinds().iter().any(forbidden)
 }
 
 /// Why it is not known which usages there are; `None`: the store holds all that there are, or that the bridge has the right to see.

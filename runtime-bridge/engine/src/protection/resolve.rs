@@ -24,8 +24,8 @@ impl UsageReconciler {
                 let (kind, version) = (&naming.kind, &naming.api_version);
                 return Resolution::KindGone(format!("the cluster does not serve {kind} in {version}"));
             }
-            Err(Unresolved::OtherVersion(why)) => return Resolution::KindGone(why),
-            Err(Unresolved::Unknown(why)) => return Resolution::Unknown(why),
+            // None of its versions can be used now, as of one that is not established for a moment.
+            Err(Unresolved::OtherVersion(why) | Unresolved::Unknown(why)) => return Resolution::Unknown(why),
         };
         if api.namespaced && naming.namespace.is_none() {
             return Resolution::Invalid(format!(
