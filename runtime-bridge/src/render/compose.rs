@@ -9,7 +9,7 @@ use bridge_core::{
     composite::{
         Action, ComposedResource, Composite, CompositeIdentity, CompositeMachine, DesiredContext, LiveObject,
         Lookup, Next, ObjectId, ObjectState, ObservedName, Ownership, Performed, Pipeline, ResourceRef,
-        RunFailure, RunInput, RunOutcome, RunStart, StepResult, Strictness, desired_resources, names,
+        RunFailure, RunInput, RunOutcome, RunStart, StepResult, desired_resources, names,
     },
     driver::Machine,
     managed::{Decision, Event},
@@ -182,7 +182,6 @@ fn composed(
         composite: identity(xr),
         observed: inputs.observed.iter().map(|one| name_of(&one.live)).collect(),
         scopes: BTreeMap::new(),
-        strictness: Strictness::Live,
     };
     for (_, one) in desired_resources(desired, &context).resources {
         match one {

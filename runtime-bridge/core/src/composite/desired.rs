@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 use crate::{function::DesiredState, rule::Rule, watch_plan::GroupKind};
 
 use super::{
-    Strictness,
     desired_error::{DesiredError, DesiredWarning},
     digest::{remove, remove_our_annotations},
     name::{child_name, is_valid_name, is_valid_namespace},
@@ -81,8 +80,6 @@ pub struct DesiredContext {
     pub observed: BTreeMap<(String, GroupKind), ObservedName>,
     /// Of the desired kinds; one that is missing is unknown.
     pub scopes: BTreeMap<GroupKind, Scope>,
-    /// Whether the result is written or shown.
-    pub strictness: Strictness,
 }
 
 /// A composed resource as it is to be written.
@@ -143,9 +140,7 @@ pub fn desired_resources(desired: &DesiredState, context: &DesiredContext) -> De
             (resource_name.clone(), composed)
         })
         .collect();
-    if context.strictness == Strictness::Live {
-        reject_same_objects(&mut resources);
-    }
+    reject_same_objects(&mut resources);
     DesiredResources { resources, warnings }
 }
 
@@ -182,11 +177,10 @@ impl Composer<'_> {
         object: &Value,
         warnings: &mut Vec<DesiredWarning>,
     ) -> Result<ComposedResource, DesiredError> {
-        let live = self.is_live();
         let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         for (missing, value) in [("apiVersion", &api_version), ("kind", &kind)] {
-            if live && value.is_empty() {
+            if value.is_empty() {
                 let resource_name = self.resource_name.clone();
                 return Err(DesiredError::Incomplete {
                     resource_name,
@@ -196,9 +190,7 @@ impl Composer<'_> {
         }
         let group_kind = GroupKind::new(group_of(&api_version), &kind);
         let mut metadata = self.metadata(object)?;
-        if live {
-            remove(&mut metadata, &OF_THE_SERVER);
-        }
+        remove(&mut metadata, &OF_THE_SERVER);
         remove_our_annotations(&mut metadata);
         self.inherit(&group_kind, &mut metadata);
         let namespace = self.namespace(&group_kind, &metadata, warnings)?;
@@ -212,7 +204,7 @@ impl Composer<'_> {
             namespace,
             name,
         };
-        if live && self.is_composite(&id) {
+        if self.is_composite(&id) {
             let resource_name = self.resource_name.clone();
             return Err(DesiredError::Itself { resource_name });
         }
@@ -224,10 +216,6 @@ impl Composer<'_> {
             api_version,
             body: body.into(),
         })
-    }
-
-    fn is_live(&self) -> bool {
-        self.context.strictness == Strictness::Live
     }
 
     /// As the function gives it.
@@ -302,7 +290,7 @@ impl Composer<'_> {
                 name,
             }),
             (None, Scope::Namespaced | Scope::Unknown) => match desired {
-                Some(namespace) if self.is_live() && !is_valid_namespace(namespace) => {
+                Some(namespace) if !is_valid_namespace(namespace) => {
                     let namespace = namespace.to_owned();
                     Err(DesiredError::InvalidNamespace {
                         resource_name,

@@ -24,7 +24,6 @@ fn context() -> DesiredContext {
         },
         observed: BTreeMap::new(),
         scopes: [(config_map, Scope::Namespaced), (role, Scope::Cluster)].into(),
-        strictness: Strictness::Live,
     }
 }
 
@@ -422,37 +421,4 @@ mod bad_input {
         let result = desired_resources(&desired([("rn", secret)]), &context());
         assert!(!format!("{result:?}").contains("canary"));
     }
-}
-
-#[test]
-fn render_shows_what_no_server_takes() {
-    let context = DesiredContext {
-        strictness: Strictness::Render,
-        scopes: BTreeMap::new(),
-        ..context()
-    };
-    let same = || config_map(&json!({"name": "same", "creationTimestamp": null, "uid": "u"}));
-    let result = desired_resources(
-        &desired([("a", same()), ("b", same()), ("c", Value::Null)]),
-        &context,
-    );
-    let ids: Vec<String> = result
-        .resources
-        .values()
-        .map(|composed| composed.as_ref().unwrap().id.to_string())
-        .collect();
-    let unnamed = child_name("shop-", UID, "c");
-    assert_eq!(
-        ids,
-        [
-            r#"ConfigMap "team/same""#,
-            r#"ConfigMap "team/same""#,
-            &format!(r#" "team/{unnamed}""#)
-        ]
-    );
-    let shown = &result.resources["a"].as_ref().unwrap().body["metadata"];
-    assert_eq!(
-        (shown.get("creationTimestamp"), &shown["uid"]),
-        (Some(&Value::Null), &json!("u"))
-    );
 }

@@ -70,7 +70,11 @@ pub(super) fn change(of: &Context, name: &str, resource: &ComposedResource) -> O
     Some(Change {
         resource: resource.clone(),
         uid: object.uid().to_owned(),
-        resource_version: object.resource_version().to_owned(),
+        resource_version: if Rule::ChangeNamesVersion.is_off() {
+            String::new()
+        } else {
+            object.resource_version().to_owned()
+        },
         convert: !mark.is_some_and(|mark| mark.written == Written::Applied),
         adopts,
     })

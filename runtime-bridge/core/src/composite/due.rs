@@ -48,7 +48,9 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
             let interval = outcome.ttl.or_else(|| of.snapshot.xr.poll_interval());
             let interval = interval.map(|interval| interval.clamp(SHORTEST, LONGEST));
             // Never sooner: a run would meet the responses that are still kept, and be due again once the rest of their time is over.
-            interval.map(|interval| *at + interval.mul_f64(1.0 + SPREAD * spread(of)))
+            let again = interval.map(|interval| *at + interval.mul_f64(1.0 + SPREAD * spread(of)));
+            // Each may desire something else.
+            again.map(|at| held.map_or(at, |held| at.max(held)))
         }
         Err(_) => Some(back_off),
     };

@@ -188,3 +188,21 @@ fn a_failed_run_is_repeated_at_once_when_what_it_requires_comes() {
         assert_eq!(due_after(&snapshot), expected);
     }
 }
+
+/// Each run may desire something else.
+#[test]
+fn a_ttl_does_not_go_past_an_open_circuit() {
+    let mut snapshot = ended("uid", &json!({}), with_ttl(Duration::from_secs(1)));
+    let mut memory = CompositeMemory::default();
+    let settings = std::sync::Arc::clone(&snapshot.settings);
+    while memory.circuit.not_before(sample::now(), sample::now()).is_none() {
+        memory
+            .circuit
+            .spend(&settings.circuit, Changing::Observed, sample::now());
+    }
+    snapshot.now = sample::now() + Duration::from_secs(2);
+    let of = Context::new(&snapshot, &memory);
+    let held = held_until(&of).unwrap();
+    assert!(held > sample::now() + Duration::from_secs(10), "{held}");
+    assert_eq!(due(&of), Some(held));
+}

@@ -42,6 +42,8 @@ pub struct CompositeMemory {
     pub(super) last_write: Option<ContentDigest>,
     /// A status that the API server refuses.
     pub(super) rejected_status: Option<Box<RejectedStatus>>,
+    /// The last write of the composite resource beside its status, if the API server refused it.
+    pub(super) refused_write: Option<RefusedWrite>,
     /// Uid -> what the API server, or who stands before it, made of desired fields: not fought.
     pub(super) altered: BTreeMap<String, Vec<Difference>>,
     /// Since when something is not known that is expected to become known soon.
@@ -103,6 +105,15 @@ pub(super) struct FailedWrite {
     pub failures: u32,
     /// It is not tried again before this.
     pub retry_at: Timestamp,
+}
+
+/// A write of the composite resource beside its status that the API server refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RefusedWrite {
+    /// Digest of all that it brings: another one is tried at once.
+    pub write: ContentDigest,
+    /// Why it is refused.
+    pub message: String,
 }
 
 /// A status that the API server refuses.

@@ -66,7 +66,6 @@ mod secrets;
 mod snapshot;
 mod status;
 mod steps;
-mod strictness;
 mod view;
 mod write;
 mod xr;
@@ -106,5 +105,4 @@ pub(crate) use status::{
     in_order, stored_conditions,
 };
 pub use status::{DELETION_BLOCKED, DELETION_OVERDUE, reports_deletion, with_condition};
-pub use strictness::Strictness;
 pub use xr::Composite;

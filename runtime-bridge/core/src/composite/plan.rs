@@ -8,13 +8,12 @@ use super::{
     ObjectId, ResourceRef,
     desired::{ComposedResource, CompositeIdentity, DesiredContext, ObservedName, Scope, desired_resources},
     facts::Facts,
-    live::{ObjectState, Ownership},
+    live::{LiveObject, ObjectState, Ownership},
     name::child_name,
     names,
     object_id::group_of,
     rules,
     snapshot::Chosen,
-    strictness::Strictness,
     write,
 };
 use crate::{
@@ -62,7 +61,6 @@ impl Plan {
                         )
                     })
                     .collect(),
-                strictness: Strictness::Live,
             },
         );
         let mut plan = Self {
@@ -92,8 +90,17 @@ impl Plan {
             .iter()
             .map(|(id, one)| ((*id).clone(), one.reference(xr.namespace().is_some())))
             .collect();
+        // Of a reference of before it was known that the kind has no namespaces: both of its ids show one object.
+        let is_shown_without_namespace = |id: &ObjectId| {
+            let without = ObjectId {
+                namespace: None,
+                ..id.clone()
+            };
+            let uid = of.object(id).map(LiveObject::uid);
+            uid.is_some() && desired.contains_key(&without) && of.object(&without).map(LiveObject::uid) == uid
+        };
         for (id, reference) in of.ids() {
-            if desired.contains_key(&id) {
+            if desired.contains_key(&id) || is_shown_without_namespace(&id) {
                 continue;
             }
             let keep = match of.seen(&id) {
@@ -219,3 +226,7 @@ fn kept(of: &Facts, result: &DesiredState) -> BTreeMap<(String, GroupKind), Obse
     }
     kept
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

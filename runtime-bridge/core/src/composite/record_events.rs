@@ -7,11 +7,12 @@ use jiff::Timestamp;
 use super::{
     decision::Action,
     live::{ObjectState, Ownership},
-    memory::{CompositeMemory, RejectedStatus},
+    memory::{CompositeMemory, RefusedWrite, RejectedStatus},
     pipeline::RunOutcome,
     rules,
     snapshot::Snapshot,
     status::names_of,
+    write,
 };
 use crate::{
     driver::{ApiFailure, ApiFailureKind},
@@ -21,6 +22,10 @@ use crate::{
 
 const RESULT: &str = "result/";
 const STATUS: &str = "status/";
+const DELETE: &str = "delete/";
+const SECRET: &str = "secret/";
+const WRITE: &str = "write/composite/";
+const WRITE_STATUS: &str = "write/status/";
 
 /// Records the results of a run, once for each run, and each result once as long as runs repeat it.
 pub(super) fn record(memory: &mut CompositeMemory, outcome: &RunOutcome, at: Timestamp) {
@@ -74,10 +79,71 @@ pub(super) fn status_written(memory: &mut CompositeMemory, events: &[Event]) {
     memory.keep_reported(STATUS, &standing);
 }
 
+/// A composed resource is not as it is desired, and why.
+pub(super) fn not_applied(resource_name: &str, why: &str) -> String {
+    format!("cannot apply composed resource {resource_name:?}: {why}")
+}
+
+/// Why a composed resource was not written is told at once: of what is not new about its condition no status is written that would tell it.
+pub(super) fn apply_failed(
+    memory: &mut CompositeMemory,
+    resource_name: &str,
+    former: Option<&str>,
+    why: &str,
+) {
+    let event = |why| Event::warning(CompositeEvent::ComposeResources, &not_applied(resource_name, why));
+    if let Some(former) = former.filter(|former| *former != why) {
+        memory.reported.remove(&status_state(&event(former)));
+    }
+    let event = event(why);
+    memory.report(&status_state(&event), event);
+}
+
+/// Each deletion that failed, as it fails now.
+pub(super) fn deletions_fail(memory: &mut CompositeMemory) {
+    let failed = memory
+        .failed_deletions
+        .values()
+        .filter(|failed| !failed.is_conflict);
+    let failed: Vec<String> = failed.map(|failed| failed.message.clone()).collect();
+    let mut standing = BTreeSet::new();
+    for message in failed {
+        let state = format!("{DELETE}{message}");
+        memory.report(&state, Event::warning(CompositeEvent::ComposeResources, &message));
+        standing.insert(state);
+    }
+    memory.keep_reported(DELETE, &standing);
+}
+
+/// The deletion of its connection Secret failed, and why; `None`: it did not.
+pub(super) fn secret_deletion(memory: &mut CompositeMemory, failed: Option<&str>) {
+    let state = failed.map(|message| format!("{SECRET}{message}"));
+    if let (Some(state), Some(message)) = (&state, failed) {
+        memory.report(
+            state,
+            Event::warning(CompositeEvent::PublishConnectionSecret, message),
+        );
+    }
+    memory.keep_reported(SECRET, &state.into_iter().collect());
+}
+
+/// The API server has carried out a write of the composite resource, or of its status: that it refuses to would be news.
+pub(super) fn write_succeeded(memory: &mut CompositeMemory, is_status: bool) {
+    let prefix = if is_status { WRITE_STATUS } else { WRITE };
+    memory.keep_reported(prefix, &BTreeSet::new());
+}
+
 /// The API server refuses a write of the composite resource until a person changes something.
 pub(super) fn write_failed(memory: &mut CompositeMemory, action: &Action, failure: &ApiFailure) {
+    memory.refused_write = None;
     if failure.kind != ApiFailureKind::Rejected {
         return;
+    }
+    if let Action::Write(write) = action {
+        memory.refused_write = Some(RefusedWrite {
+            write: write::digest(write),
+            message: failure.message.clone(),
+        });
     }
     if let Action::WriteStatus(write) = action
         && let Some(desired) = &write.desired
@@ -93,8 +159,13 @@ pub(super) fn write_failed(memory: &mut CompositeMemory, action: &Action, failur
         _ => CompositeEvent::ComposeResources,
     };
     let message = format!("cannot {action}: {}", failure.message);
-    let state = format!("write/{message}");
+    let prefix = match action {
+        Action::WriteStatus(_) => WRITE_STATUS,
+        _ => WRITE,
+    };
+    let state = format!("{prefix}{message}");
     memory.report(&state, Event::warning(reason, &message));
+    memory.keep_reported(prefix, &BTreeSet::from([state]));
 }
 
 /// Names what a composite resource leaves that it refers to and does not control: nobody else knows of it afterwards. What was released was named
@@ -128,3 +199,7 @@ pub(super) fn ended(memory: &mut CompositeMemory, snapshot: &Snapshot) {
         .events
         .push(Event::warning(CompositeEvent::LeftComposed, &message));
 }
+
+#[cfg(test)]
+#[path = "record_events_tests.rs"]
+mod tests;

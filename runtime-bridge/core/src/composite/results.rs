@@ -143,6 +143,7 @@ impl CompositeMemory {
             })
         };
         self.failed_deletions.retain(|uid, _| is_there(uid));
+        record_events::deletions_fail(self);
         self.movement = Movement::next(self.movement.take(), snapshot);
         let unread = snapshot
             .seen
@@ -187,8 +188,16 @@ impl CompositeMemory {
     }
 
     fn write_failed(&mut self, resource: &ComposedResource, failure: WriteFailure, moment: &Moment) {
-        let former = self.failures.get(&resource.resource_name);
-        let failures = former.map_or(0, |former| former.failures).saturating_add(1);
+        let former = self.failures.remove(&resource.resource_name);
+        let failures = former
+            .as_ref()
+            .map_or(0, |former| former.failures)
+            .saturating_add(1);
+        if failure.kind != WriteFailureKind::Conflict {
+            let former = former.as_ref().filter(|former| !former.is_conflict);
+            let former = former.map(|former| former.message.as_str());
+            record_events::apply_failed(self, &resource.resource_name, former, &failure.message);
+        }
         let policy = match failure.kind {
             WriteFailureKind::Conflict => policies::API_CONFLICT,
             WriteFailureKind::Rejected => policies::API_REJECTED,
@@ -221,8 +230,6 @@ impl CompositeMemory {
         let policy = if is_conflict {
             policies::API_CONFLICT
         } else {
-            let state = format!("delete/{message}");
-            self.report(&state, Event::warning(CompositeEvent::ComposeResources, &message));
             policies::API
         };
         let failed = FailedDeletion {
@@ -277,6 +284,8 @@ pub(super) fn record<A>(
             memory.failed_writes = 0;
             memory.added = added(snapshot, &write.spec);
             memory.last_write = Some(super::write::digest(write));
+            memory.refused_write = None;
+            record_events::write_succeeded(memory, false);
             record_events::composite_written(memory, &write.events);
         }
         (Action::Create(all), Performed::Written(results)) => {
@@ -310,11 +319,13 @@ pub(super) fn record<A>(
                     Err(failure) => memory.deletion_failed("delete", deletion, &failure, moment),
                 }
             }
+            record_events::deletions_fail(memory);
         }
         (Action::Release(all), Performed::Released(results)) => {
             for (release, result) in all.iter().zip(results) {
                 released(memory, release, result, moment);
             }
+            record_events::deletions_fail(memory);
         }
         (Action::WriteStatus(write), Performed::StatusWritten { version, stored }) => {
             if memory.verified.as_deref() == Some(snapshot.xr.resource_version()) {
@@ -331,6 +342,7 @@ pub(super) fn record<A>(
             if write.desired.is_some() {
                 memory.desired_status.clone_from(&write.desired);
                 memory.rejected_status = None;
+                record_events::write_succeeded(memory, true);
             }
             record_events::status_written(memory, &write.events);
         }
@@ -355,12 +367,12 @@ fn secret_deleted(memory: &mut CompositeMemory, result: Result<(), String>, mome
     let Err(message) = result else {
         memory.secret_deleted = true;
         memory.failed_secret_deletion = None;
+        record_events::secret_deletion(memory, None);
         return;
     };
     let former = memory.failed_secret_deletion.as_ref();
     let failures = former.map_or(0, |former| former.failures).saturating_add(1);
-    let event = Event::warning(CompositeEvent::PublishConnectionSecret, &message);
-    memory.report(&format!("secret/{message}"), event);
+    record_events::secret_deletion(memory, Some(&message));
     memory.failed_secret_deletion = Some(FailedDeletion {
         message,
         is_conflict: false,

@@ -79,6 +79,9 @@ pub(super) fn is_gone_with_owner(snapshot: &Snapshot, memory: &CompositeMemory, 
 /// sent twice, or under a reference that was dropped and added again, is the garbage collector's once its owner is gone. One that this leader
 /// created itself, under a reference that its own writes had not added, may have been asked for by the former leader as well, and land again.
 pub(super) fn is_creation_complete(snapshot: &Snapshot, memory: &CompositeMemory, id: &ObjectId) -> bool {
+    if Rule::CompositeOutlivesCreates.is_off() {
+        return true;
+    }
     let may_come_again = memory.recreated.contains(id) && creates_end(snapshot, memory, id).is_some();
     memory.seen.contains(id) && !memory.lost_creates.contains_key(id) && !may_come_again
 }
@@ -107,7 +110,8 @@ pub(super) fn may_delete(
     memory: &CompositeMemory,
     object: &super::live::LiveObject,
 ) -> bool {
-    !object.is_deleting() && !memory.holds_deletion(object.uid(), snapshot.now)
+    (!object.is_deleting() || Rule::DeletedOnce.is_off())
+        && !memory.holds_deletion(object.uid(), snapshot.now)
 }
 
 /// It may be taken over though nobody controls it: it was composed under this composition resource name.

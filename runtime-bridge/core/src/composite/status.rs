@@ -181,6 +181,7 @@ impl Report {
                 &mut status,
                 snapshot,
                 self.conditions.as_deref().unwrap_or_default(),
+                &conditions,
             );
         }
         status["conditions"] = Value::Array(in_order(conditions));
@@ -402,8 +403,16 @@ fn merge(status: &mut Value, desired: &Value) {
     }
 }
 
-/// Types that the claim is to copy, of legacy composite resources alone: what was added stays.
-fn claim_condition_types(status: &mut Value, snapshot: &Snapshot, functions: &[Condition]) {
+/// The most types that the claim is to copy: a function that draws a new one in each run would else enlarge the status without end.
+const CLAIM_CONDITION_TYPES: usize = 100;
+
+/// Types that the claim is to copy, of legacy composite resources alone: what was added stays, until there are too many.
+fn claim_condition_types(
+    status: &mut Value,
+    snapshot: &Snapshot,
+    functions: &[Condition],
+    conditions: &BTreeMap<String, Value>,
+) {
     if snapshot.xr.scope != crate::definition::Scope::LegacyCluster {
         return;
     }
@@ -417,6 +426,15 @@ fn claim_condition_types(status: &mut Value, snapshot: &Snapshot, functions: &[C
             types.push(one.type_.clone());
         }
     }
+    // Of those without a condition now, the oldest go.
+    let mut excess = types.len().saturating_sub(CLAIM_CONDITION_TYPES);
+    types.retain(|type_| {
+        let goes = excess > 0 && !conditions.contains_key(type_);
+        excess -= usize::from(goes);
+        !goes
+    });
+    // Where all have one, the first stay: else each write would add again what the one before left out.
+    types.truncate(CLAIM_CONDITION_TYPES);
     if !types.is_empty() {
         status["claimConditionTypes"] = json!(types);
     }

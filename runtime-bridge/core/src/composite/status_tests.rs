@@ -241,7 +241,7 @@ mod fields {
     }
 
     #[test]
-    fn types_for_the_claim_are_added_and_never_taken_off() {
+    fn types_for_the_claim_are_added_and_stay() {
         let status = json!({"claimConditionTypes": ["Old"]});
         let for_claim = Report {
             conditions: Some(vec![
@@ -260,6 +260,50 @@ mod fields {
         // No other composite resource has a claim.
         let types = &for_claim.status(&snapshot(&json!({})), &memory(&[]))["claimConditionTypes"];
         assert_eq!(types, &Value::Null);
+    }
+
+    /// Names of types, in the order of their numbers.
+    fn numbered(numbers: std::ops::Range<usize>) -> Vec<String> {
+        numbers.map(|number| format!("Type{number:03}")).collect()
+    }
+
+    /// What a run that sets these for the claim makes of a legacy composite resource's status.
+    fn set_for_claim(types: &[String], status: &Value) -> Value {
+        let conditions = types.iter();
+        let conditions =
+            conditions.map(|type_| condition(type_, ConditionStatus::True, ResultTarget::CompositeAndClaim));
+        let report = Report {
+            conditions: Some(conditions.collect()),
+            ..Report::default()
+        };
+        let legacy = sample::snapshot(Scope::LegacyCluster, &json!({}), status);
+        report.status(&legacy, &memory(&[]))
+    }
+
+    #[test]
+    fn of_more_than_100_types_for_the_claim_the_oldest_go() {
+        let status = set_for_claim(
+            &numbered(99..100),
+            &json!({"claimConditionTypes": numbered(0..99)}),
+        );
+        assert_eq!(status["claimConditionTypes"], json!(numbered(0..100)));
+        let full = json!({"claimConditionTypes": numbered(0..100)});
+        let status = set_for_claim(&numbered(100..102), &full);
+        assert_eq!(status["claimConditionTypes"], json!(numbered(2..102)));
+        // Those stay of which there is a condition: set by this run, or left by another.
+        let mut left = full;
+        left["conditions"] = json!([stored("Type002", "True")]);
+        let status = set_for_claim(&[numbered(0..1), numbered(100..102)].concat(), &left);
+        let expected = [numbered(0..1), numbered(2..3), numbered(4..102)].concat();
+        assert_eq!(status["claimConditionTypes"], json!(expected));
+    }
+
+    #[test]
+    fn of_more_than_100_types_set_at_once_the_same_ones_stay() {
+        let set = numbered(0..150);
+        let once = set_for_claim(&set, &json!({"claimConditionTypes": ["Old"]}));
+        assert_eq!(once["claimConditionTypes"], json!(numbered(0..100)));
+        assert!(!differs(&set_for_claim(&set, &once), &once));
     }
 }
 

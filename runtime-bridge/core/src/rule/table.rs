@@ -186,6 +186,9 @@ rules! {
     ReleaseWaitsToRead: "a release of all waits for what cannot be read for a moment", [Module("composite")];
     ReleaseNamesUid: "only what a release names by its uid is left behind", [Module("composite")];
     DeletionNamesVersion: "an object is deleted only in the version that was decided upon", [Module("composite")];
+    ChangeNamesVersion: "an object is changed only in the version that was decided upon", [Module("composite")];
+    DeletedOnce: "what is being deleted is not deleted again", [Module("composite")];
+    CompositeOutlivesCreates: "a composite resource stays until no create of what it composes can land any more", [Module("composite")];
     CompositeOutlivesComposed: "a composite resource stays until all that it composed is gone", [Module("composite")];
     OrphansAreNotDeleted: "while the finalizer orphan is on, nothing is deleted", [Module("composite")];
     FormerKindStays: "an object of a former kind stays until it is deleted by hand", [Module("composite")];

@@ -66,7 +66,7 @@ impl CompositeReconciler {
     /// What is known of it and of what it refers to, for whoever shows it: nothing is read for that, and nothing is decided by it.
     pub(super) fn peek(&self, object: &Object) -> Snapshot {
         let mut snapshot = self.collect_cached(object, &Views::default());
-        let finder = Finder::of_composed(&self.shared, snapshot.xr.is_deleting());
+        let finder = Finder::in_any_version(&self.shared);
         let home = snapshot.xr.namespace();
         let refs = snapshot.strays.iter().chain(&snapshot.xr.refs);
         let seen = refs.map(|one| (one.id(home), finder.see_cached(one, home)));
@@ -77,7 +77,7 @@ impl CompositeReconciler {
     /// What may have to be read.
     pub(super) async fn collect(&self, snapshot: &Snapshot, views: &Views) -> Additions {
         let finder = Finder::new(&self.shared);
-        let of_composed = Finder::of_composed(&self.shared, snapshot.xr.is_deleting()).with_views(views);
+        let of_composed = Finder::in_any_version(&self.shared).with_views(views);
         let (finder, of_composed) = (&finder, &of_composed);
         let home = snapshot.xr.namespace();
         let mut refs: BTreeMap<ObjectId, ResourceRef> = BTreeMap::new();

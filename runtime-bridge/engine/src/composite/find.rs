@@ -42,20 +42,11 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Finds objects in whatever version is served now. For what is taken down or protected: it was named in a version of then.
+    /// Finds objects in whatever version is served now. For what is composed or protected: it was named in a version of then.
     pub(crate) fn in_any_version(shared: &'a CompositeShared) -> Self {
         Self {
             shared,
             in_any_version: true,
-            views: None,
-        }
-    }
-
-    /// What a composite resource composed: all of it goes with it.
-    pub(super) fn of_composed(shared: &'a CompositeShared, is_deleting: bool) -> Self {
-        Self {
-            shared,
-            in_any_version: is_deleting,
             views: None,
         }
     }

@@ -223,7 +223,7 @@ impl CompositeReconciler {
         xr: &Object,
         refs: &[ResourceRef],
     ) -> Vec<(bridge_core::composite::ObjectId, ObjectState)> {
-        let finder = Finder::of_composed(&self.shared, xr.is_deleting());
+        let finder = Finder::in_any_version(&self.shared);
         let (finder, home) = (&finder, xr.namespace());
         stream::iter(refs.iter().cloned())
             .map(|reference| async move {

@@ -4,12 +4,9 @@ use std::io;
 
 use serde_json::Value;
 
-use crate::function::{DesiredState, RunResponse, Severity};
+use crate::function::{Condition, DesiredState, RunResponse, Severity};
 
-use super::{
-    super::Strictness,
-    limits::{DesiredName, Limits, Violation},
-};
+use super::limits::{DesiredName, Limits, Violation, beginning};
 
 /// Whether the run ends with it.
 pub(super) fn is_fatal(response: &RunResponse) -> bool {
@@ -17,12 +14,13 @@ pub(super) fn is_fatal(response: &RunResponse) -> bool {
     results.any(|result| result.severity == Severity::Fatal)
 }
 
-/// The first of the limits that a response exceeds, the same one each time. Of a fatal one nothing is desired.
+/// The first of the limits that a response exceeds, the same one each time. Of a fatal one nothing is desired, but its conditions are set.
 pub(super) fn check(response: &RunResponse, limits: &Limits) -> Result<(), Violation> {
     let (count, limit) = (response.results.len(), limits.results);
     if count > limit {
         return Err(Violation::Results { count, limit });
     }
+    check_conditions(&response.conditions, limits)?;
     let required = &response.requirements;
     let count = required.extra_resources.len() + required.resources.len() + required.schemas.len();
     let limit = limits.requirements;
@@ -35,6 +33,38 @@ pub(super) fn check(response: &RunResponse, limits: &Limits) -> Result<(), Viola
     check_desired(&response.desired, limits)
 }
 
+/// All of them stand in the status, which no API server stores once it is too large.
+fn check_conditions(conditions: &[Condition], limits: &Limits) -> Result<(), Violation> {
+    let (count, limit) = (conditions.len(), limits.conditions);
+    if count > limit {
+        return Err(Violation::Conditions { count, limit });
+    }
+    let limit = limits.condition_type_bytes;
+    for Condition { type_, .. } in conditions {
+        if type_.is_empty() {
+            return Err(Violation::EmptyConditionType);
+        }
+        if type_.len() > limit {
+            let beginning = beginning(type_);
+            return Err(Violation::ConditionType { beginning, limit });
+        }
+    }
+    Ok(())
+}
+
+/// The name stands in an annotation of the object, and in conditions.
+fn check_resource_name(name: &str, limits: &Limits) -> Result<(), Violation> {
+    if name.is_empty() {
+        return Err(Violation::EmptyResourceName);
+    }
+    let limit = limits.resource_name_bytes;
+    if name.len() > limit {
+        let beginning = beginning(name);
+        return Err(Violation::ResourceName { beginning, limit });
+    }
+    Ok(())
+}
+
 fn check_desired(desired: &DesiredState, limits: &Limits) -> Result<(), Violation> {
     let (count, limit) = (desired.resources.len(), limits.composed);
     if count > limit {
@@ -44,11 +74,13 @@ fn check_desired(desired: &DesiredState, limits: &Limits) -> Result<(), Violatio
         check_object(&composite.object, || DesiredName::Composite, limits)?;
     }
     for (name, resource) in &desired.resources {
+        // First: the other messages hold the whole name.
+        check_resource_name(name, limits)?;
         let composed = || DesiredName::Composed(name.clone());
         check_object(&resource.object, composed, limits)?;
         let is_missing = |field: &&str| resource.object[*field].as_str().unwrap_or_default().is_empty();
         let missing = ["apiVersion", "kind"].into_iter().find(is_missing);
-        if let Some(missing) = missing.filter(|_| limits.strictness == Strictness::Live) {
+        if let Some(missing) = missing {
             let object = composed();
             return Err(Violation::Incomplete { object, missing });
         }

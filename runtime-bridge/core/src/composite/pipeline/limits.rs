@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::super::Strictness;
-
 /// The most that one response, and one request, may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -19,8 +17,12 @@ pub struct Limits {
     pub required_objects: usize,
     /// Results of one response.
     pub results: usize,
-    /// Whether objects that no API server takes are passed on.
-    pub strictness: Strictness,
+    /// Conditions of one response.
+    pub conditions: usize,
+    /// Bytes of a condition's type.
+    pub condition_type_bytes: usize,
+    /// Bytes of a composition resource name.
+    pub resource_name_bytes: usize,
 }
 
 impl Default for Limits {
@@ -32,7 +34,10 @@ impl Default for Limits {
             requirements: 200,
             required_objects: 10_000,
             results: 100,
-            strictness: Strictness::Live,
+            conditions: 100,
+            // As much as Kubernetes allows its own conditions.
+            condition_type_bytes: 316,
+            resource_name_bytes: 1024,
         }
     }
 }
@@ -53,6 +58,18 @@ impl fmt::Display for DesiredName {
             Self::Composed(name) => write!(f, "desired resource {name:?}"),
         }
     }
+}
+
+/// Bytes that a message shows of a name that is too long.
+const SHOWN: usize = 64;
+
+/// The beginning of a name that is too long: a status that held all of it might be too large to be stored.
+pub(super) fn beginning(name: &str) -> String {
+    if name.len() <= SHOWN {
+        return name.to_owned();
+    }
+    let end = name.floor_char_boundary(SHOWN - '…'.len_utf8());
+    format!("{}…", &name[..end])
 }
 
 /// How a response is out of bounds. What is counted stands in the text only where it is the function's own choice.
@@ -111,6 +128,38 @@ pub enum Violation {
     Results {
         /// How many.
         count: usize,
+        /// At most.
+        limit: usize,
+    },
+    /// [`Limits::conditions`].
+    #[error("it returned {count} conditions, more than {limit}: return fewer")]
+    Conditions {
+        /// How many.
+        count: usize,
+        /// At most.
+        limit: usize,
+    },
+    /// Conditions are told apart by their types.
+    #[error("it returned a condition with an empty type: the function must set it")]
+    EmptyConditionType,
+    /// [`Limits::condition_type_bytes`].
+    #[error("it returned a condition of type {beginning:?}, longer than {limit} bytes: shorten the type")]
+    ConditionType {
+        /// Beginning of the type.
+        beginning: String,
+        /// At most.
+        limit: usize,
+    },
+    /// An object composed under it would read as one without a composition resource name.
+    #[error("it desires a resource with an empty composition resource name: the function must name it")]
+    EmptyResourceName,
+    /// [`Limits::resource_name_bytes`].
+    #[error(
+        "it desires a resource of composition resource name {beginning:?}, longer than {limit} bytes: shorten the name"
+    )]
+    ResourceName {
+        /// Beginning of the name.
+        beginning: String,
         /// At most.
         limit: usize,
     },

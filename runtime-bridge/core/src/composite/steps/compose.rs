@@ -3,7 +3,7 @@
 use super::super::{
     begin_run::begin_run,
     context::Context,
-    decision::{Action, Change, Deletion},
+    decision::{Action, Change, CompositeWrite, Deletion},
     desired::ComposedResource,
     differences::{change, is_held_back, missing, obsolete},
     due::due,
@@ -66,9 +66,27 @@ pub(in super::super) fn write_composite(of: &Context) -> Flow {
     match write {
         // Without the rule the references come after what they refer to.
         Some(_) if Rule::CreateFollowsItsReference.is_off() && missing(of).next().is_some() => NEXT,
-        Some(write) => act(Action::Write(Box::new(write))),
+        Some(write) => report_refused(of, write),
         None => NEXT,
     }
+}
+
+/// What the API server has refused before is tried again once the status says so.
+pub(super) fn report_refused(of: &Context, write: CompositeWrite) -> Flow {
+    let refused = of.memory.refused_write.as_ref();
+    if let Some(refused) = refused.filter(|refused| refused.write == write::digest(&write)) {
+        let message = format!("cannot update composite resource: {}", refused.message);
+        let synced = ConditionReport::no(ConditionReason::ReconcileError, message);
+        let report = Report {
+            synced: Some(synced),
+            ..Report::default()
+        };
+        match write_status(of, &report, Vec::new()) {
+            NEXT => {}
+            written => return written,
+        }
+    }
+    act(Action::Write(Box::new(write)))
 }
 
 /// Before anything is written: the snapshot may be of a cache that is older than this term.

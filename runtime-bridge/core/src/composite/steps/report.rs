@@ -15,7 +15,7 @@ use super::super::{
     live::{ObjectState, Ownership},
     outcome::{self, Flow, NEXT, act, earliest, until},
     plan::Plan,
-    rules,
+    record_events, rules,
     snapshot::RunState,
     status::{self, ConditionReport, READY, Report, SYNCED, names_of},
 };
@@ -197,8 +197,7 @@ fn problems<'p>(of: &Context, plan: &'p Plan) -> BTreeMap<&'p str, String> {
     for (name, resource) in &plan.desired {
         let problem = match resource {
             Err(why) => Some(why.clone()),
-            Ok(resource) => problem(of, name, resource)
-                .map(|why| format!("cannot apply composed resource {name:?}: {why}")),
+            Ok(resource) => problem(of, name, resource).map(|why| record_events::not_applied(name, &why)),
         };
         if let Some(problem) = problem {
             problems.insert(name.as_str(), problem);
@@ -251,27 +250,19 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
         let names: Vec<&str> = problems.keys().copied().collect();
         parts.push(format!("Unsynced resources: {}", names_of(&names)));
     }
-    let awaited: Vec<String> = plan
+    let awaited = plan
         .composable()
-        .filter_map(|(_, resource)| awaited(of, resource))
-        .collect();
-    if !awaited.is_empty() {
-        let awaited: Vec<&str> = awaited.iter().map(String::as_str).collect();
-        parts.push(names_of(&awaited));
-    }
-    if !plan.replaced.is_empty() {
-        let left: Vec<String> = plan.replaced.iter().map(|(id, _)| id.to_string()).collect();
-        let left: Vec<&str> = left.iter().map(String::as_str).collect();
-        parts.push(format!(
-            "of another kind than is desired now, and left as they are: {}",
-            names_of(&left)
-        ));
-    }
+        .filter_map(|(_, resource)| awaited(of, resource));
+    parts.extend(some_of(awaited));
+    let left = some_of(plan.replaced.iter().map(|(id, _)| id.to_string()));
+    parts.extend(
+        left.map(|left| format!("of another kind than is desired now, and left as they are: {left}")),
+    );
     let used = in_use_yet(of).map(|(id, usage)| {
         let by = usage.text();
         format!("{id} is not desired any more, and stays as long as it is in use by {by}")
     });
-    parts.extend(used);
+    parts.extend(some_of(used));
     let kept = undesired_unlisted(of);
     let is_momentary = kept.as_ref().is_some_and(|kept| kept.is_momentary);
     parts.extend(kept.filter(|kept| !kept.is_momentary).map(|kept| {
@@ -287,7 +278,7 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
     });
     let failed = parts.len();
     parts.extend(connection::failure(of).map(|failed| failed.message.clone()));
-    parts.extend(deletions);
+    parts.extend(some_of(deletions));
     let synced = if problems.is_empty() && failed == parts.len() {
         ConditionReport {
             message: parts.join("; "),
@@ -300,6 +291,13 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
         return with_stored_message(of, synced);
     }
     synced
+}
+
+/// As many of them as a person reads, and how many more; `None`: there is none.
+fn some_of(all: impl Iterator<Item = String>) -> Option<String> {
+    let all: Vec<String> = all.collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    (!all.is_empty()).then(|| names_of(&all))
 }
 
 /// What is not desired any more, and cannot go yet.

@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
-use super::super::{
-    begin_run::begin_run,
-    context::Context,
-    decision::Action,
-    due::{due, held_until},
-    outcome::{Flow, NEXT, act, rest, write_status},
-    pipeline::{RunFailure, RunOutcome},
-    snapshot::RunState,
-    status::{ConditionReport, Report},
-    write,
+use super::{
+    super::{
+        begin_run::begin_run,
+        context::Context,
+        due::{due, held_until},
+        outcome::{Flow, NEXT, rest, write_status},
+        pipeline::{RunFailure, RunOutcome},
+        snapshot::RunState,
+        status::{ConditionReport, Report},
+        write,
+    },
+    compose::report_refused,
 };
 use crate::{
     managed::Event,
@@ -85,7 +87,7 @@ pub(in super::super) fn store_requirements_of_failed(of: &Context) -> Flow {
         events,
     );
     match write {
-        Some(write) => act(Action::Write(Box::new(write))),
+        Some(write) => report_refused(of, write),
         None => NEXT,
     }
 }

@@ -178,3 +178,50 @@ async fn a_kind_that_goes_after_the_deletion_troubles_nobody() {
     stage.ready(&format!("{}/again", orders(&namespace))).await;
     bridge.end().await;
 }
+
+/// Its reference names that version by then: mended, or moved on, the composition goes on all the same.
+#[tokio::test]
+async fn a_version_that_is_not_served_stops_nothing_for_good() {
+    let (stage, bridge, namespace, kind) = composed().await;
+    let shop = format!("{}/shop", orders(&namespace));
+    let (alpha, current) = (kind.alpha(), kind.alpha().replace("v1alpha1", "v1"));
+    let in_version = async |version: &str| {
+        let values = json!({"spec": {"values": {"bucket": version}}});
+        stage.admin.patch(&shop, &values).await.unwrap();
+    };
+    let synced = async |status: &str, version: &str| {
+        let of_version = |order: &Value| {
+            let refs = order["spec"]["crossplane"]["resourceRefs"].as_array();
+            refs.is_some_and(|refs| refs.iter().any(|one| one["apiVersion"] == version))
+        };
+        let is_it = |order: &Value| synced_is(order, status) && of_version(order);
+        stage.object(&shop, is_it).await;
+    };
+    let beyond = alpha.replace("v1alpha1", "v9");
+    in_version(&beyond).await;
+    synced("False", &beyond).await;
+    let why = format!("the cluster does not serve Bucket in {beyond}");
+    stage.event(&namespace, "ComposeResources", &why).await;
+    in_version(&alpha).await;
+    synced("True", &alpha).await;
+    kind.move_on(&stage, &namespace).await;
+    in_version(&current).await;
+    synced("True", &current).await;
+    let bucket = stage.object(&kind.bucket(&namespace), |_| true).await;
+    let managers = bucket["metadata"]["managedFields"].as_array().unwrap();
+    assert!(
+        managers.iter().any(|one| one["apiVersion"] == current),
+        "{managers:?}"
+    );
+    stage.admin.delete(&shop).await.unwrap();
+    all_gone(&stage, &namespace).await;
+    bridge.end().await;
+}
+
+fn synced_is(order: &Value, status: &str) -> bool {
+    let conditions = order["status"]["conditions"].as_array();
+    conditions.is_some_and(|all| {
+        let mut all = all.iter();
+        all.any(|one| one["type"] == "Synced" && one["status"] == status)
+    })
+}

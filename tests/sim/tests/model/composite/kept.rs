@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bridge_core::{
-    composite::ObjectId,
+    composite::{ObjectId, names},
     function::{DesiredState, RunRequest},
 };
 use serde_json::{Value, json};
@@ -46,6 +46,27 @@ fn worked(life: &[Step], fault: (usize, Fault), then: impl FnOnce(&mut World)) {
 }
 
 const SECOND_CREATE: usize = 2;
+
+/// What a person leaves behind would belong to a composite resource that is gone, and be collected.
+#[test]
+fn a_late_change_of_what_was_left_behind_meanwhile_is_refused() {
+    let mut world = settled(&[TWO]);
+    world.faults = [(world.attempts(), Fault::LandsLate)].into();
+    act(&mut world, Step::Edit(&[("a", "2"), ("b", "1")]));
+    let soon = world.now + Duration::from_millis(200);
+    world.settle_until(soon).unwrap();
+    let uid = composite(&world).unwrap().uid().to_owned();
+    world.api.edit_xr(|xr| {
+        xr["metadata"]["annotations"][names::RELEASE] = format!("all/{uid}").into();
+    });
+    act(&mut world, Step::Delete);
+    world.settle().unwrap();
+    assert_eq!((&world.api.xr, world.api.objects.len()), (&None, 2));
+    world.advance(Duration::from_mins(1));
+    for (id, object) in &world.api.objects {
+        assert_eq!(object["metadata"]["ownerReferences"], json!([]), "{id}");
+    }
+}
 
 #[test]
 fn a_late_create_of_what_is_no_longer_desired_is_found() {

@@ -44,7 +44,14 @@ fn the_usual_limits_are_those_of_the_documents() {
         ),
         (2_000, 1_048_576, 100, 200)
     );
-    assert_eq!((limits.required_objects, limits.results), (10_000, 100));
+    assert_eq!(
+        (limits.required_objects, limits.results, limits.conditions),
+        (10_000, 100, 100)
+    );
+    assert_eq!(
+        (limits.condition_type_bytes, limits.resource_name_bytes),
+        (316, 1_024)
+    );
 }
 
 #[test]
@@ -160,13 +167,87 @@ fn results_are_counted() {
 }
 
 #[test]
-fn render_passes_on_objects_without_kind() {
+fn conditions_are_counted_those_of_a_fatal_response_too() {
     let limits = Limits {
-        strictness: Strictness::Render,
+        conditions: 2,
         ..Limits::default()
     };
-    assert_eq!(message(limits, of_object(Value::Null)), None);
-    assert!(message(Limits::default(), of_object(Value::Null)).is_some());
+    let answer = |severity, count: usize| RunResponse {
+        results: vec![result(severity, "m")],
+        conditions: vec![condition("Sized"); count],
+        ..RunResponse::default()
+    };
+    assert_eq!(message(limits, answer(Severity::Normal, 2)), None);
+    for severity in [Severity::Normal, Severity::Fatal] {
+        assert_eq!(
+            message(limits, answer(severity, 3)).unwrap(),
+            "it returned 3 conditions, more than 2: return fewer"
+        );
+    }
+}
+
+#[test]
+fn a_type_of_a_condition_is_neither_empty_nor_too_long() {
+    let answer = |severity, type_: &str| RunResponse {
+        results: vec![result(severity, "m")],
+        conditions: vec![condition("Sized"), condition(type_)],
+        ..RunResponse::default()
+    };
+    let usual = Limits::default();
+    // Of two bytes each.
+    let longest = "ä".repeat(158);
+    assert_eq!(message(usual, answer(Severity::Normal, &longest)), None);
+    for severity in [Severity::Normal, Severity::Fatal] {
+        assert_eq!(
+            message(usual, answer(severity, &format!("{longest}x"))),
+            Some(format!(
+                "it returned a condition of type \"{}…\", longer than 316 bytes: shorten the type",
+                "ä".repeat(30)
+            ))
+        );
+        assert_eq!(
+            message(usual, answer(severity, "")).unwrap(),
+            "it returned a condition with an empty type: the function must set it"
+        );
+    }
+    // What is short is shown whole.
+    let limits = |condition_type_bytes| Limits {
+        condition_type_bytes,
+        ..usual
+    };
+    let type_ = "x".repeat(64);
+    assert_eq!(message(limits(64), answer(Severity::Normal, &type_)), None);
+    assert_eq!(
+        message(limits(63), answer(Severity::Normal, &type_)),
+        Some(format!(
+            "it returned a condition of type \"{type_}\", longer than 63 bytes: shorten the type"
+        ))
+    );
+}
+
+#[test]
+fn a_composition_resource_name_is_neither_empty_nor_too_long() {
+    let answer = |name: &str| RunResponse {
+        desired: desiring(["a", name]),
+        ..RunResponse::default()
+    };
+    let usual = Limits::default();
+    let longest = "n".repeat(1_024);
+    assert_eq!(message(usual, answer(&longest)), None);
+    let too_long = format!("{longest}n");
+    let text = format!(
+        "it desires a resource of composition resource name \"{}…\", longer than 1024 bytes: shorten the name",
+        "n".repeat(61)
+    );
+    assert_eq!(message(usual, answer(&too_long)), Some(text.clone()));
+    assert_eq!(
+        message(usual, answer("")).unwrap(),
+        "it desires a resource with an empty composition resource name: the function must name it"
+    );
+    // Whatever else is wrong with the object, whose message would hold the whole name.
+    let mut incomplete = answer("a");
+    incomplete.desired.resources.insert(too_long, Resource::default());
+    assert_eq!(message(usual, incomplete), Some(text));
 }
 
 #[test]

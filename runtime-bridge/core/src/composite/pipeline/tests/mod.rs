@@ -18,7 +18,7 @@ use crate::function::{
 };
 
 use super::{
-    super::{StepRequirements, Strictness, digest::ContentDigest},
+    super::{StepRequirements, digest::ContentDigest},
     CredentialSpec, Found, Limits, Lookup, Next, Pipeline, PipelineSpec, RunFailure, RunInput, RunOutcome,
     StepFailure, StepResult, StepSpec, Violation,
 };
