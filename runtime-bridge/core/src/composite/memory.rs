@@ -48,10 +48,10 @@ pub struct CompositeMemory {
     pub(super) altered: BTreeMap<String, Vec<Difference>>,
     /// Since when something is not known that is expected to become known soon.
     pub(super) unknown_since: Option<Timestamp>,
-    /// Objects that are not known -> since when.
-    pub(super) unread: BTreeMap<ObjectId, Timestamp>,
-    /// Since when it is not known which Secrets it composed.
-    pub(super) secrets_unlisted: Option<Timestamp>,
+    /// Objects that are not known -> since when, and when that was seen last.
+    pub(super) unread: BTreeMap<ObjectId, (Timestamp, Timestamp)>,
+    /// Since when it is not known which Secrets it composed, and when that was seen last.
+    pub(super) secrets_unlisted: Option<(Timestamp, Timestamp)>,
     /// Since when it is not known what is in use, and when that was seen last.
     pub(super) unlisted: Option<(Timestamp, Timestamp)>,
     /// How its budget of runs upon changes stands.
@@ -68,7 +68,7 @@ pub struct CompositeMemory {
     pub(super) function_conditions: BTreeSet<String>,
     /// Creates that met an object of that name: it is looked at before anything else.
     pub(super) name_taken: BTreeSet<ObjectId>,
-    /// References that our last write added: nothing of them was ever created.
+    /// References that our writes of this term added, and of which nothing was created yet.
     pub(super) added: BTreeSet<ObjectId>,
     /// Since when a status that only shows progress waits to be written.
     pub(super) progress_since: Option<Timestamp>,
@@ -99,6 +99,8 @@ pub(super) struct FailedWrite {
     pub desired: BodyDigest,
     /// For people.
     pub message: String,
+    /// Of which an event was recorded; `None`: of none.
+    pub told: Option<String>,
     /// Another writer was faster: nothing is wrong.
     pub is_conflict: bool,
     /// In a row.

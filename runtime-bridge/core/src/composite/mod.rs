@@ -15,7 +15,7 @@
 //! pipeline/*                                    runs the functions of a composition, without I/O
 //! desired                                       composed resources from what the functions desire
 //! secrets  present  requires  name              comparison, stored requirements, names
-//! publication  digest                           the connection Secret, equality of content
+//! publication  digest  sentence                 the connection Secret, equality of content, lists in messages
 //! xr  live  resource_ref  object_id  names      data
 //! ```
 
@@ -63,6 +63,7 @@ mod sample;
 #[cfg(test)]
 mod secret_deletion_tests;
 mod secrets;
+mod sentence;
 mod snapshot;
 mod status;
 mod steps;

@@ -10,8 +10,8 @@ use super::{
     memory::{CompositeMemory, RefusedWrite, RejectedStatus},
     pipeline::RunOutcome,
     rules,
+    sentence::names_of,
     snapshot::Snapshot,
-    status::names_of,
     write,
 };
 use crate::{
@@ -133,10 +133,10 @@ pub(super) fn write_succeeded(memory: &mut CompositeMemory, is_status: bool) {
     memory.keep_reported(prefix, &BTreeSet::new());
 }
 
-/// The API server refuses a write of the composite resource until a person changes something.
+/// The API server refuses a write of the composite resource until a person changes something, or the bridge has not the right to it.
 pub(super) fn write_failed(memory: &mut CompositeMemory, action: &Action, failure: &ApiFailure) {
     memory.refused_write = None;
-    if failure.kind != ApiFailureKind::Rejected {
+    if !matches!(failure.kind, ApiFailureKind::Rejected | ApiFailureKind::Forbidden) {
         return;
     }
     if let Action::Write(write) = action {
@@ -147,6 +147,7 @@ pub(super) fn write_failed(memory: &mut CompositeMemory, action: &Action, failur
     }
     if let Action::WriteStatus(write) = action
         && let Some(desired) = &write.desired
+        && failure.kind == ApiFailureKind::Rejected
     {
         memory.rejected_status = Some(Box::new(RejectedStatus {
             desired: desired.clone(),

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{
     ObjectId,
-    decision::{Action, Deletion},
+    decision::{Action, Deletion, StatusWrite},
     desired::ComposedResource,
     digest::ContentDigest,
     due::changing,
@@ -98,8 +98,14 @@ pub enum WriteFailureKind {
     Unknown,
 }
 
-/// Usages that were not listed then may have been listed since.
-const UNLISTED_AGAIN: Duration = Duration::from_secs(30);
+/// What was not known then may have been known since. While anything waits for it, it is looked at more often.
+const ANOTHER_TIME: Duration = Duration::from_secs(30);
+
+/// Since when it is not known, which it is not now, and when that was seen last: now.
+fn since(former: Option<(Timestamp, Timestamp)>, now: Timestamp) -> (Timestamp, Timestamp) {
+    let former = former.filter(|(_, last)| now < *last + ANOTHER_TIME);
+    (former.map_or(now, |(since, _)| since), now)
+}
 
 impl CompositeMemory {
     /// Takes in what a complete snapshot shows.
@@ -124,12 +130,7 @@ impl CompositeMemory {
         let is_unknown = may_pass || facts.unknown().is_some();
         let is_unlisted = in_use::unlisted(&facts).is_some();
         self.unknown_since = is_unknown.then(|| self.unknown_since.unwrap_or(snapshot.now));
-        // While anything is kept for it, it is looked at more often: what is older is another time.
-        let former = self
-            .unlisted
-            .filter(|(_, last)| snapshot.now < *last + UNLISTED_AGAIN);
-        let since = former.map_or(snapshot.now, |(since, _)| since);
-        self.unlisted = is_unlisted.then_some((since, snapshot.now));
+        self.unlisted = is_unlisted.then(|| since(self.unlisted, snapshot.now));
         let mut uids: BTreeSet<&str> = BTreeSet::new();
         uids.extend(snapshot.seen.values().filter_map(|seen| match seen {
             ObjectState::Exists(object) => Some(object.uid()),
@@ -145,16 +146,14 @@ impl CompositeMemory {
         self.failed_deletions.retain(|uid, _| is_there(uid));
         record_events::deletions_fail(self);
         self.movement = Movement::next(self.movement.take(), snapshot);
-        let unread = snapshot
-            .seen
-            .iter()
-            .filter(|(_, seen)| matches!(seen, ObjectState::Unknown(_)));
+        let is_unknown = |seen: &ObjectState| matches!(seen, ObjectState::Unknown(_));
+        let unread = snapshot.seen.iter().filter(|(_, seen)| is_unknown(seen));
         let former = std::mem::take(&mut self.unread);
         self.unread = unread
-            .map(|(id, _)| (id.clone(), former.get(id).copied().unwrap_or(snapshot.now)))
+            .map(|(id, _)| (id.clone(), since(former.get(id).copied(), snapshot.now)))
             .collect();
         let are_unlisted = snapshot.unlisted_secrets.is_some();
-        self.secrets_unlisted = are_unlisted.then(|| self.secrets_unlisted.unwrap_or(snapshot.now));
+        self.secrets_unlisted = are_unlisted.then(|| since(self.secrets_unlisted, snapshot.now));
         // What is neither referred to nor seen is of no use any more.
         let ids: std::collections::BTreeSet<&ObjectId> = snapshot.seen.keys().collect();
         self.lost_creates
@@ -194,10 +193,13 @@ impl CompositeMemory {
             .map_or(0, |former| former.failures)
             .saturating_add(1);
         if failure.kind != WriteFailureKind::Conflict {
-            let former = former.as_ref().filter(|former| !former.is_conflict);
-            let former = former.map(|former| former.message.as_str());
-            record_events::apply_failed(self, &resource.resource_name, former, &failure.message);
+            let told = former.as_ref().and_then(|former| former.told.as_deref());
+            record_events::apply_failed(self, &resource.resource_name, told, &failure.message);
         }
+        let told = match failure.kind {
+            WriteFailureKind::Conflict => former.and_then(|former| former.told),
+            _ => Some(failure.message.clone()),
+        };
         let policy = match failure.kind {
             WriteFailureKind::Conflict => policies::API_CONFLICT,
             WriteFailureKind::Rejected => policies::API_REJECTED,
@@ -208,6 +210,7 @@ impl CompositeMemory {
         let failed = FailedWrite {
             desired: resource.digest(),
             message: failure.message,
+            told,
             is_conflict: failure.kind == WriteFailureKind::Conflict,
             failures,
             retry_at: moment.now + policy.wait(failures, moment.jitter),
@@ -282,7 +285,7 @@ pub(super) fn record<A>(
         (Action::Write(write), Performed::Version(version)) => {
             memory.verified = Some(version);
             memory.failed_writes = 0;
-            memory.added = added(snapshot, &write.spec);
+            memory.added = added(memory, snapshot, &write.spec);
             memory.last_write = Some(super::write::digest(write));
             memory.refused_write = None;
             record_events::write_succeeded(memory, false);
@@ -328,23 +331,7 @@ pub(super) fn record<A>(
             record_events::deletions_fail(memory);
         }
         (Action::WriteStatus(write), Performed::StatusWritten { version, stored }) => {
-            if memory.verified.as_deref() == Some(snapshot.xr.resource_version()) {
-                memory.verified = Some(version);
-            }
-            memory.failed_writes = 0;
-            memory.progress_since = None;
-            memory.published_at = None;
-            let differs = status::differs(&write.status, &stored);
-            memory.status_echo = differs.then(|| Box::new((write.status.clone(), stored)));
-            if let Some(types) = &write.function_conditions {
-                memory.function_conditions.clone_from(types);
-            }
-            if write.desired.is_some() {
-                memory.desired_status.clone_from(&write.desired);
-                memory.rejected_status = None;
-                record_events::write_succeeded(memory, true);
-            }
-            record_events::status_written(memory, &write.events);
+            status_written(memory, snapshot, write, version, stored);
         }
         (Action::Publish(publication), Performed::Published(result)) => {
             published(memory, snapshot, publication, result, moment);
@@ -360,6 +347,35 @@ pub(super) fn record<A>(
         (action, performed) => panic!("{action} does not end with {performed:?}"),
     }
     Follow::Decide
+}
+
+fn status_written(
+    memory: &mut CompositeMemory,
+    snapshot: &Snapshot,
+    write: &StatusWrite,
+    version: String,
+    stored: serde_json::Value,
+) {
+    if memory.verified.as_deref() == Some(snapshot.xr.resource_version()) {
+        memory.verified = Some(version);
+    }
+    // What it may only say is that the other write is refused, which has its back-off.
+    if memory.refused_write.is_none() {
+        memory.failed_writes = 0;
+    }
+    memory.progress_since = None;
+    memory.published_at = None;
+    let differs = status::differs(&write.status, &stored);
+    memory.status_echo = differs.then(|| Box::new((write.status.clone(), stored)));
+    if let Some(types) = &write.function_conditions {
+        memory.function_conditions.clone_from(types);
+    }
+    if write.desired.is_some() {
+        memory.desired_status.clone_from(&write.desired);
+        memory.rejected_status = None;
+        record_events::write_succeeded(memory, true);
+    }
+    record_events::status_written(memory, &write.events);
 }
 
 /// One that is refused is tried again: no garbage collector is needed.
@@ -480,12 +496,18 @@ fn published(
     }
 }
 
-/// References that the write adds.
-fn added(snapshot: &Snapshot, spec: &serde_json::Value) -> std::collections::BTreeSet<ObjectId> {
+/// References that this write adds, or an earlier one did and nothing was created of.
+fn added(
+    memory: &CompositeMemory,
+    snapshot: &Snapshot,
+    spec: &serde_json::Value,
+) -> std::collections::BTreeSet<ObjectId> {
     let xr = &snapshot.xr;
     let mut object = xr.object.clone();
     object["spec"] = spec.clone();
     let new = super::Composite::parse(object, xr.scope);
     let former: BTreeSet<ObjectId> = xr.ids().collect();
-    new.ids().filter(|id| !former.contains(id)).collect()
+    new.ids()
+        .filter(|id| !former.contains(id) || memory.added.contains(id))
+        .collect()
 }

@@ -121,10 +121,9 @@ pub(super) fn may_adopt(object: &super::live::LiveObject, resource_name: &str) -
 }
 
 /// What is not known is let go with all, but not for a moment, as after a start: what is read then keeps its owner reference no longer, and lives on.
-pub(super) fn is_given_up(snapshot: &Snapshot, unknown_since: Option<Timestamp>) -> bool {
-    let is_lasting = |since| snapshot.now >= since + STALL;
-    is_released(&snapshot.xr, "")
-        && (unknown_since.is_some_and(is_lasting) || Rule::ReleaseWaitsToRead.is_off())
+pub(super) fn is_given_up(snapshot: &Snapshot, unknown: Option<(Timestamp, Timestamp)>) -> bool {
+    let is_lasting = |(since, _)| snapshot.now >= since + STALL;
+    is_released(&snapshot.xr, "") && (unknown.is_some_and(is_lasting) || Rule::ReleaseWaitsToRead.is_off())
 }
 
 /// A person lets it go: it is neither deleted nor waited for any more. An object is named by its uid; what cannot be read has none, and goes with all.

@@ -126,10 +126,32 @@ impl Report {
     /// Types of the conditions that functions have set, once this is written; after a fatal end those of before count on.
     pub fn function_conditions(&self, memory: &CompositeMemory) -> Option<BTreeSet<String>> {
         let mut types = function_types(self.conditions.as_deref()?);
-        if self.fatal {
-            types.extend(memory.function_conditions.iter().cloned());
-        }
+        let former: Vec<String> = self
+            .kept_of_former(&types, memory)
+            .map(ToOwned::to_owned)
+            .collect();
+        types.extend(former);
         Some(types)
+    }
+
+    /// Of the types of before those that are not set now and stay, as a fatal end says nothing of them: each run may set others.
+    fn kept_of_former<'m>(
+        &self,
+        set: &BTreeSet<String>,
+        memory: &'m CompositeMemory,
+    ) -> impl Iterator<Item = &'m str> {
+        let room = if self.fatal {
+            MOST_FUNCTION_CONDITIONS.saturating_sub(set.len())
+        } else {
+            0
+        };
+        let former: Vec<&str> = memory
+            .function_conditions
+            .iter()
+            .filter(|former| !set.contains(*former))
+            .map(String::as_str)
+            .collect();
+        former.into_iter().take(room)
     }
 
     /// The whole status.
@@ -195,21 +217,22 @@ impl Report {
         memory: &CompositeMemory,
         stamp: &Stamp,
     ) {
-        let mut set = BTreeSet::new();
         for one in functions {
             if SYSTEM.contains(&one.type_.as_str()) {
                 continue;
             }
-            set.insert(one.type_.as_str());
             let value = condition_value(one.status);
             let message = one.message.as_deref().unwrap_or_default();
             stamp.set(conditions, &one.type_, value, &one.reason, message, false);
         }
-        for former in &memory.function_conditions {
-            if set.contains(former.as_str()) {
-                continue;
-            }
-            if self.fatal {
+        let set = function_types(functions);
+        let kept: BTreeSet<&str> = self.kept_of_former(&set, memory).collect();
+        for former in memory
+            .function_conditions
+            .iter()
+            .filter(|former| !set.contains(*former))
+        {
+            if kept.contains(former.as_str()) {
                 stamp.set(conditions, former, "Unknown", FATAL_REASON, FATAL_MESSAGE, false);
             } else {
                 conditions.remove(former);
@@ -217,6 +240,9 @@ impl Report {
         }
     }
 }
+
+/// Of all functions together, once each run has set others and failed.
+const MOST_FUNCTION_CONDITIONS: usize = 100;
 
 const FATAL_REASON: &str = "FatalError";
 const FATAL_MESSAGE: &str = "A fatal error occurred before the status of this condition could be determined.";
@@ -468,17 +494,6 @@ pub(crate) fn deleting_since(waits_for: String, since: Option<Timestamp>) -> Str
         Some(since) if waits_for.is_empty() => format!("being deleted since {since}"),
         Some(since) => format!("{waits_for} (being deleted since {since})"),
         None => waits_for,
-    }
-}
-
-/// Names in a message: sorted, and of many the first three.
-pub(super) fn names_of(names: &[&str]) -> String {
-    let mut names = names.to_vec();
-    names.sort_unstable();
-    match names.as_slice() {
-        [a, b, c] => format!("{a}, {b}, and {c}"),
-        [a, b, c, more @ ..] => format!("{a}, {b}, {c}, and {} more", more.len()),
-        few => few.join(", "),
     }
 }
 

@@ -15,6 +15,8 @@ pub enum ApiFailureKind {
     KindGone,
     /// The object is refused until a person changes something.
     Rejected,
+    /// The bridge has not the right to it.
+    Forbidden,
     /// Anything that may succeed later by itself.
     Transient,
 }
@@ -36,7 +38,10 @@ impl ApiFailure {
         let policy = match self.kind {
             ApiFailureKind::Conflict => policies::API_CONFLICT,
             ApiFailureKind::Rejected => policies::API_REJECTED,
-            ApiFailureKind::NotFound | ApiFailureKind::KindGone | ApiFailureKind::Transient => policies::API,
+            ApiFailureKind::NotFound
+            | ApiFailureKind::KindGone
+            | ApiFailureKind::Forbidden
+            | ApiFailureKind::Transient => policies::API,
         };
         policy.wait_at_least(self.retry_after, failures, chance)
     }

@@ -22,6 +22,8 @@ use super::{
 
 /// How soon to look again at what should be gone.
 const OBSERVE_INTERVAL: Duration = Duration::from_secs(2);
+/// How soon to look again whether usages are listed.
+const LIST_INTERVAL: Duration = Duration::from_secs(10);
 /// An answered Delete that shows no effect is repeated after this.
 const DELETE_INTERVAL: Duration = Duration::from_secs(30);
 
@@ -34,7 +36,7 @@ pub(super) fn blocked(ctx: &ReconcileContext) -> Option<Decision> {
     let blocker = blocker.filter(|_| !Rule::UsedKeepsItsExternal.is_off())?;
     Some(ctx.wait(
         held(ctx, Report::synced(), &blocker.message),
-        None,
+        blocker.is_unknown.then(|| ctx.snapshot.now + LIST_INTERVAL),
         Purpose::Drift,
     ))
 }

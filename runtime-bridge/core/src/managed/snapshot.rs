@@ -143,6 +143,8 @@ pub struct Suspension {
 pub struct Blocker {
     /// For people: what blocks, and why.
     pub message: String,
+    /// Which usages there are is not known: nothing is told when they are listed, and none is.
+    pub is_unknown: bool,
 }
 
 /// Drawn anew for each decision, so that the core needs no randomness.

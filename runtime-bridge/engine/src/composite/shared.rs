@@ -145,6 +145,7 @@ impl CompositeShared {
             ApiError::NotFound(_) => ApiFailureKind::NotFound,
             ApiError::NotServed(_) if self.store.is_tombstoned(object.uid()) => ApiFailureKind::KindGone,
             error if error.is_refusal() => ApiFailureKind::Rejected,
+            ApiError::Forbidden(_) => ApiFailureKind::Forbidden,
             _ => ApiFailureKind::Transient,
         };
         let retry_after = match error {

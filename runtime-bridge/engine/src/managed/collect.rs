@@ -64,7 +64,10 @@ impl ManagedReconciler {
             None => return None,
         };
         let message = format!("in use by {by}");
-        Some(Blocker { message })
+        Some(Blocker {
+            message,
+            is_unknown: are_unknown && usages.is_empty(),
+        })
     }
 
     /// What has to be asked for, which may take long.

@@ -38,7 +38,12 @@ pub(crate) async fn watch_needed(watches: Arc<Watches>, store: Arc<Store>, metri
         for (kind, all) in &needed {
             let resolved = all
                 .iter()
-                .find_map(|version| watches.resolve(&api_version(kind, version), kind.kind()).ok());
+                .find_map(|version| watches.resolve(&api_version(kind, version), kind.kind()).ok())
+                // What was named in a version of then is read in another one, too.
+                .or_else(|| {
+                    let mut all = all.iter();
+                    all.find_map(|version| watches.resolve_any(&api_version(kind, version), kind.kind()).ok())
+                });
             let Some(resolved) = resolved.filter(|resolved| resolved.watchable) else {
                 continue;
             };

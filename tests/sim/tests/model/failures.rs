@@ -359,6 +359,7 @@ fn what_must_go_first_goes_first() {
     let mut model = Model::at_rest(&kinds::token());
     model.blocker = Some(Blocker {
         message: "in use by Thing default/other".to_owned(),
+        is_unknown: false,
     });
     model.etcd.delete(model.now);
     while !model.value("Ready").ends_with("/Deleting") {

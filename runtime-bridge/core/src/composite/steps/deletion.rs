@@ -13,7 +13,8 @@ use super::super::{
     publication::SecretName,
     rules,
     secrets::own_secret,
-    status::{ConditionReport, Report, deleting_since, names_of, reports_deletion},
+    sentence::{names_of, some_of},
+    status::{ConditionReport, Report, deleting_since, reports_deletion},
 };
 use crate::{reasons::ConditionReason, rule::Rule};
 
@@ -251,17 +252,16 @@ fn deleting(of: &Context) -> Report {
         )
     };
     let message = deleting_since(message, of.snapshot.xr.deletion_time());
-    let failed: Vec<&str> = of
+    let failed = of
         .memory
         .failed_deletions
         .values()
         .chain(&of.memory.failed_secret_deletion)
         .filter(|failed| !failed.is_conflict)
-        .map(|failed| failed.message.as_str())
-        .collect();
-    let synced = match failed.as_slice() {
-        [] => ConditionReport::yes(ConditionReason::ReconcileSuccess),
-        failed => ConditionReport::no(ConditionReason::ReconcileError, failed.join("; ")),
+        .map(|failed| failed.message.clone());
+    let synced = match some_of(failed) {
+        None => ConditionReport::yes(ConditionReason::ReconcileSuccess),
+        Some(failed) => ConditionReport::no(ConditionReason::ReconcileError, failed),
     };
     Report {
         ready: Some(ConditionReport::no(ConditionReason::Deleting, message)),

@@ -16,8 +16,9 @@ use super::super::{
     outcome::{self, Flow, NEXT, act, earliest, until},
     plan::Plan,
     record_events, rules,
+    sentence::{names_of, some_of},
     snapshot::RunState,
-    status::{self, ConditionReport, READY, Report, SYNCED, names_of},
+    status::{self, ConditionReport, READY, Report, SYNCED},
 };
 use crate::{
     function::{DesiredState, Readiness},
@@ -291,13 +292,6 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
         return with_stored_message(of, synced);
     }
     synced
-}
-
-/// As many of them as a person reads, and how many more; `None`: there is none.
-fn some_of(all: impl Iterator<Item = String>) -> Option<String> {
-    let all: Vec<String> = all.collect();
-    let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    (!all.is_empty()).then(|| names_of(&all))
 }
 
 /// What is not desired any more, and cannot go yet.
