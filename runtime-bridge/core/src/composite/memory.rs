@@ -30,6 +30,8 @@ pub struct CompositeMemory {
     pub(super) seen: BTreeSet<ObjectId>,
     /// Objects that were created in this term, under a reference that the last write had not added.
     pub(super) recreated: BTreeSet<ObjectId>,
+    /// Of what was created more than once: how often, and until when it is not created again.
+    pub(super) recreations: BTreeMap<ObjectId, Recreation>,
     /// Objects that a live read did not find -> when that read began.
     pub(super) absences: BTreeMap<ObjectId, Timestamp>,
     /// Composition resource name -> the write that failed.
@@ -90,6 +92,15 @@ pub struct CompositeMemory {
     pub(super) reported: BTreeSet<String>,
     /// To be recorded.
     pub(super) events: Vec<Event>,
+}
+
+/// What somebody else deletes is created again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Recreation {
+    /// In a row.
+    pub times: u32,
+    /// It is not created again before this.
+    pub retry_at: Timestamp,
 }
 
 /// A write of a composed resource that failed.

@@ -13,7 +13,7 @@ use super::{
     facts::Facts,
     in_use,
     live::{LiveObject, ObjectState, Ownership},
-    memory::{CompositeMemory, FailedDeletion, FailedWrite},
+    memory::{CompositeMemory, FailedDeletion, FailedWrite, Recreation},
     movement::Movement,
     present,
     publication::{FailedPublication, Publication, Published},
@@ -31,6 +31,9 @@ use crate::{
 
 /// A status that is refused is tried again after this.
 const TRY_AGAIN: Duration = Duration::from_mins(1);
+
+/// What stays for so long is not counted as deleted again and again.
+const OUTLIVES: Duration = Duration::from_mins(10);
 
 /// What could not be read is read again after this.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
@@ -160,6 +163,8 @@ impl CompositeMemory {
             .retain(|id, at| ids.contains(id) || *at + snapshot.settings.late_create > snapshot.now);
         self.seen.retain(|id| ids.contains(id));
         self.recreated.retain(|id| ids.contains(id));
+        self.recreations
+            .retain(|id, one| ids.contains(id) && snapshot.now < one.retry_at + OUTLIVES);
         self.absences.retain(|id, _| ids.contains(id));
         self.failed_reads
             .retain(|id, until| ids.contains(id) && *until > snapshot.now);
@@ -407,6 +412,7 @@ fn created(
         Ok(object) => {
             if !memory.added.remove(&resource.id) {
                 memory.recreated.insert(resource.id.clone());
+                recreated(memory, resource, moment);
             }
             memory.written(resource, &object);
         }
@@ -423,6 +429,17 @@ fn created(
             memory.write_failed(resource, failure, moment);
         }
     }
+}
+
+/// Without a pause it would be created and deleted as fast as the API server answers.
+fn recreated(memory: &mut CompositeMemory, resource: &ComposedResource, moment: &Moment) {
+    let former = memory.recreations.get(&resource.id);
+    let former = former.filter(|former| moment.now < former.retry_at + OUTLIVES);
+    let times = former.map_or(0, |former| former.times).saturating_add(1);
+    let retry_at = moment.now + policies::API.wait(times, moment.jitter);
+    memory
+        .recreations
+        .insert(resource.id.clone(), Recreation { times, retry_at });
 }
 
 fn released(

@@ -23,6 +23,19 @@ pub(super) fn may_create(snapshot: &Snapshot, memory: &CompositeMemory, id: &Obj
         && (Rule::CreateFollowsItsReference.is_off() || lists(&snapshot.xr, id))
 }
 
+/// It was created again and again, as somebody else deletes it. Until when it is not created once more; `None`: it may be.
+pub(super) fn recreation_waits(
+    snapshot: &Snapshot,
+    memory: &CompositeMemory,
+    id: &ObjectId,
+) -> Option<Timestamp> {
+    if Rule::RecreationBacksOff.is_off() {
+        return None;
+    }
+    let until = memory.recreations.get(id)?.retry_at;
+    (snapshot.now < until).then_some(until)
+}
+
 /// The snapshot shows what the API server held in this term, and not what a cache had kept from before.
 pub(super) fn is_verified(snapshot: &Snapshot, memory: &CompositeMemory) -> bool {
     memory.verified.as_deref() == Some(snapshot.xr.resource_version())

@@ -177,6 +177,7 @@ rules! {
     CreateNeedsVerification: "an object is created only upon a version that was verified in this term", [Module("composite")];
     ReferenceOutlivesCreates: "a reference stays until no create of its object can land any more", [Module("composite")];
     AbsenceIsReadLive: "a reference goes only when a read past the caches began after that", [Module("composite")];
+    RecreationBacksOff: "what somebody else deletes again and again is created with a back-off", [Module("composite")];
     StraysAreReferred: "what names the composite resource as its controller is referred to", [Module("composite")];
     ForeignIsLeftAlone: "what another owner controls is neither written nor deleted", [Module("composite")];
     NameIsNoClaim: "what nobody controls is taken over only if it was composed under this name", [Module("composite")];

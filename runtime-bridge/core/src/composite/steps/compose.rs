@@ -130,6 +130,7 @@ pub(in super::super) fn observe_taken(of: &Context) -> Flow {
 
 pub(in super::super) fn create(of: &Context) -> Flow {
     let creates: Vec<ComposedResource> = missing(of)
+        .filter(|(_, resource)| rules::recreation_waits(of.snapshot, of.memory, &resource.id).is_none())
         .filter(|(name, resource)| !is_held_back(of, name, resource))
         .filter(|(_, resource)| !of.memory.name_taken.contains(&resource.id))
         .filter(|(_, resource)| rules::may_create(of.snapshot, of.memory, &resource.id))

@@ -146,8 +146,11 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
             of.snapshot.now + HELD_BACK
         }
     };
+    let recreations = missing(of).map(|(_, one)| rules::recreation_waits(of.snapshot, of.memory, &one.id));
+    let recreation = earliest(recreations);
     let silent = silent_until(of);
     let all = [
+        recreation,
         retry,
         confirm,
         reads,
@@ -228,7 +231,12 @@ fn problem(of: &Context, name: &str, resource: &ComposedResource) -> Option<Stri
             resource.id.kind, resource.api_version
         )),
         ObjectState::Unknown(why) => Some(why.clone()),
-        ObjectState::Absent => None,
+        ObjectState::Absent => rules::recreation_waits(of.snapshot, of.memory, &resource.id).map(|until| {
+            format!(
+                "{} was deleted by somebody else after it was created, and is created again at {until:.0}",
+                resource.id
+            )
+        }),
         ObjectState::Exists(object) => match object.ownership(of.snapshot.xr.uid()) {
             Ownership::Foreign => Some(format!(
                 "{} is controlled by {}",

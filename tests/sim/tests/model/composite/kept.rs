@@ -361,3 +361,26 @@ fn what_was_not_composed_is_left_to_the_garbage_collector() {
         "True"
     );
 }
+
+/// Seed 90000379: the definition of what it composes is being deleted, and deletes that as soon as it is there.
+#[test]
+fn what_somebody_else_deletes_each_time_is_created_with_a_back_off() {
+    let mut world = settled(&[TWO]);
+    let id = composed(&world)["a"].clone();
+    world.api.writes.clear();
+    let end = world.now + Duration::from_mins(10);
+    while world.now < end {
+        world.api.edit(&id, |_| None);
+        let soon = world.now + Duration::from_millis(100);
+        world.settle_until(soon).unwrap();
+        world.now = world.now.max(soon);
+    }
+    let created = world
+        .api
+        .writes
+        .iter()
+        .filter(|write| **write == format!("create {id}"));
+    let created = created.count();
+    assert!((10..30).contains(&created), "{created}");
+    finished(world);
+}
