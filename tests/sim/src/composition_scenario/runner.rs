@@ -48,8 +48,10 @@ pub trait CompositionBackend: ClusterBackend {
         None
     }
 
-    /// What such a user has paused goes on.
-    fn resume_all(&mut self) {}
+    /// What such a user has paused goes on. Returns whether anything was.
+    fn resume_all(&mut self) -> bool {
+        false
+    }
 
     /// Such a user deletes what lost its owner by it. Returns whether any of it is left.
     fn delete_stripped(&mut self) -> bool {
@@ -108,9 +110,9 @@ impl CompositionRunner {
         backend.set_profile(Profile::default()).await?;
         let had_departed = backend.has_departed();
         let mut cleared = self.clear(backend).await;
-        if cleared.is_err() && backend.has_departed() && !had_departed {
-            // It came in between.
-            backend.resume_all();
+        // It may have come in between.
+        let has_come = backend.resume_all() || (backend.has_departed() && !had_departed);
+        if cleared.is_err() && has_come {
             cleared = self.clear(backend).await;
         }
         cleared.map_err(|why| Unexpected(format!("{}: at its end: {why}", self.scenario.name)))?;

@@ -81,8 +81,8 @@ impl CompositionBackend for Simulated {
         self.environment().departure.take_recreation()
     }
 
-    fn resume_all(&mut self) {
-        self.environment().resume_all();
+    fn resume_all(&mut self) -> bool {
+        self.environment().resume_all()
     }
 
     fn delete_stripped(&mut self) -> bool {

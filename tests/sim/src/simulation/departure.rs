@@ -190,11 +190,12 @@ impl Environment {
         self.kube.request(&Method::PATCH, path, &change).0 < 300
     }
 
-    /// Nothing is paused any more.
-    pub(crate) fn resume_all(&self) {
+    /// Nothing is paused any more. Returns whether anything was.
+    pub(crate) fn resume_all(&self) -> bool {
         let paused = std::mem::take(&mut self.departure.0.lock().paused);
-        for path in paused {
-            self.pause(&path, &Value::Null);
+        for path in &paused {
+            self.pause(path, &Value::Null);
         }
+        !paused.is_empty()
     }
 }
