@@ -14,7 +14,7 @@ use super::{
     CloudSnapshot, ClusterBackend, Flow, Power, Process, Runner, Scenario, ScenarioBackend, Unexpected,
 };
 use crate::simulation::{
-    CompositionChecker, Deadline, Environment, FunctionHost, PluginHost, collect_garbage, in_runtime,
+    CompositionChecker, Deadline, Environment, FunctionHost, PluginHost, Sender, collect_garbage, in_runtime,
     run_bridge,
 };
 
@@ -188,7 +188,7 @@ impl Simulated {
 impl ClusterBackend for Simulated {
     async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected> {
         let answer = self.environment.kube.request(&method, path, body);
-        self.environment.watch_compositions(None, false);
+        self.environment.watch_compositions(None, Sender::default());
         Ok(answer)
     }
 

@@ -8,7 +8,7 @@ use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::environment::Environment;
+use super::{compositions::Sender, environment::Environment};
 
 /// Kinds that users apply once, and of which a departure is none of what is composed or composes.
 const SETTINGS: [&str; 4] = [
@@ -159,7 +159,7 @@ impl Environment {
                 environment.departure.0.lock().crossing.clear();
             });
         }
-        self.watch_compositions(None, false);
+        self.watch_compositions(None, Sender::default());
     }
 
     /// Returns what was deleted.

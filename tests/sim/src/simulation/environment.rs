@@ -14,7 +14,7 @@ use bridge_core::managed::Settings;
 use bridge_engine::clock::Clock;
 use fake_cloud::cloud::Cloud;
 use fake_kube::Kube;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use runtime_bridge::{
     definitions::CrdMode,
@@ -139,12 +139,23 @@ impl Environment {
         former_valves.push(former.valve.clone());
         let process = Process {
             identity: format!("bridge-{bridge} since {}", self.time.now()),
+            began: self.time.now(),
             stop,
             former_valves,
             ..Process::default()
         };
         processes[bridge] = process.clone();
         process
+    }
+
+    /// How many have replaced this process.
+    pub(crate) fn successors(&self, bridge: usize, process: &Process) -> usize {
+        self.process(bridge).former_valves.len() - process.former_valves.len()
+    }
+
+    /// Whether it began less than a second ago.
+    pub(crate) fn is_starting(&self, process: &Process) -> bool {
+        self.time.now() < process.began + SignedDuration::from_secs(1)
     }
 
     /// Nothing is held up any more.
@@ -194,6 +205,8 @@ fn behaviour(settings: &Settings) -> BehaviourArgs {
 pub(crate) struct Process {
     /// The identity with which it takes the lease.
     pub(crate) identity: String,
+    /// When it was started.
+    began: Timestamp,
     /// Holds its traffic back while it is stalled.
     pub(crate) valve: Valve,
     /// Those of the processes before it: what they hold back may come after their end.

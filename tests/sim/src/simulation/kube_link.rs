@@ -8,6 +8,7 @@ use std::{
 use fake_kube::fault::{Chaos, Outcome, Request, RequestOutcome, Telling};
 
 use super::{
+    compositions::Sender,
     coverage::{KillPoint, WatchFault},
     environment::{Environment, Process, Side},
     journal::Journal,
@@ -173,10 +174,13 @@ impl Chaos for KubeLink {
         if counts(request) {
             self.environment.log.note(|| format!("api: {request}: {code}"));
         }
-        // What one that crossed what a user did was decided from is not what it was carried out over.
-        let is_crossing = self.environment.departure.is_crossing(request);
+        let sender = Sender {
+            crossed: self.environment.departure.is_crossing(request),
+            successors: self.environment.successors(self.bridge, &self.process),
+            is_starting: self.environment.is_starting(&self.process),
+        };
         self.environment
-            .watch_compositions((code < 300).then_some(request), is_crossing);
+            .watch_compositions((code < 300).then_some(request), sender);
         self.environment.watch_refusal(request, code);
         let writer = (self.environment.bridges > 1).then_some(self.process.identity.as_str());
         self.environment.watch_api(writer);

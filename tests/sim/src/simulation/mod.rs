@@ -27,7 +27,7 @@ mod write_faults;
 
 pub(crate) use self::{
     bridge::run as run_bridge,
-    compositions::CompositionChecker,
+    compositions::{CompositionChecker, Sender},
     deadline::Deadline,
     environment::Environment,
     function_host::FunctionHost,

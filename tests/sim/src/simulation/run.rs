@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     bridge::run as run_bridge,
+    compositions::Sender,
     coverage::{Counts, ScenarioFeature},
     environment::Environment,
     plan::{FaultBurst, Plan, Step, UserAction},
@@ -129,7 +130,7 @@ pub(crate) async fn collect_garbage(environment: Arc<Environment>) {
         tokio::time::sleep(Duration::from_secs(2)).await;
         environment.kube.state().collect_garbage(environment.time.now());
         // What it did is none of a bridge's.
-        environment.watch_compositions(None, false);
+        environment.watch_compositions(None, Sender::default());
     }
 }
 

@@ -16,4 +16,7 @@ mod trouble;
 mod user;
 
 pub(super) use self::run::run;
-pub(crate) use self::{functions::FunctionProfile, invariants::CompositionChecker};
+pub(crate) use self::{
+    functions::FunctionProfile,
+    invariants::{CompositionChecker, Sender},
+};

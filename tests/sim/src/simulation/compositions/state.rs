@@ -1,6 +1,6 @@
 //! What the API server holds of compositions.
 
-use fake_kube::state::{ClusterState, EventKind};
+use fake_kube::state::{ClusterState, Commit, EventKind};
 use serde_json::Value;
 
 use super::{
@@ -173,6 +173,24 @@ pub(super) fn was_listed(state: &ClusterState, composite: &str, object: &Value) 
         .iter()
         .filter(|commit| text(&commit.new, "/metadata/uid") == composite);
     of_it.any(|commit| lists(&commit.new, object))
+}
+
+/// Whether an object of this name was created for the same owner before this commit creates it.
+pub(super) fn existed_before(state: &ClusterState, created: &Commit) -> bool {
+    let name = |object| {
+        (
+            text(object, "/metadata/namespace"),
+            text(object, "/metadata/name"),
+        )
+    };
+    let owner = |object| controller(object).map(|owner| owner["uid"].clone());
+    state.history.iter().any(|commit| {
+        commit.revision < created.revision
+            && commit.happened == EventKind::Added
+            && commit.resource == created.resource
+            && name(&commit.new) == name(&created.new)
+            && owner(&commit.new) == owner(&created.new)
+    })
 }
 
 /// Whether an object bore the mark of what is in use at this revision, and a usage of it has begun to go since.

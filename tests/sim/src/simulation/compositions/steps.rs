@@ -7,6 +7,7 @@ use bridge_engine::clock::Clock;
 use serde_json::{Value, json};
 
 use super::{
+    invariants::Sender,
     manifests::{self, Kind},
     plan::{Propagation, Step},
     run::{Hosts, Run},
@@ -133,7 +134,7 @@ impl Run {
         if takes_effect {
             environment.coverage.count("step", step);
         }
-        environment.watch_compositions(None, false);
+        environment.watch_compositions(None, Sender::default());
         matches!(step, Step::KillBridge | Step::TerminateBridge)
     }
 }

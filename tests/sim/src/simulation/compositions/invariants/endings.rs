@@ -154,6 +154,10 @@ pub(super) fn the_finalizer_goes_last(written: &Written) -> Option<String> {
     }
     let uid = text(gone, "/metadata/uid");
     let may_be_left = |object: &Value| {
+        // Who starts then knows of nothing of that kind: the collector deletes it.
+        if written.sender.is_starting && written.removed.has(gone, object) {
+            return true;
+        }
         // The mark may have been taken off since the bridge saw it.
         let is_kept = || state::was_in_use(written.state, object) || state::has_usage(written.state, object);
         written.vanishing_parents && (is_deleting(object) || is_kept())

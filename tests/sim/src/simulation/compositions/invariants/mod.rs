@@ -50,13 +50,12 @@ impl CompositionChecker {
     }
 
     /// What does not hold after the commits since the last look.
-    fn look(&mut self, state: &ClusterState, request: Option<&Request>, is_crossing: bool) -> Vec<String> {
+    fn look(&mut self, state: &ClusterState, request: Option<&Request>, sender: Sender) -> Vec<String> {
         let commits = &state.history[self.commits..];
         self.commits = state.history.len();
         let mut wrong = Vec::new();
         for commit in commits.iter().filter(|commit| concerns(commit)) {
             let request = request.filter(|request| made(request, commit));
-            self.removed.note(commit, request);
             if request.is_some_and(|request| request.verb == "delete")
                 && is_composite(text(&commit.new, "/kind"))
             {
@@ -69,12 +68,13 @@ impl CompositionChecker {
                 request,
                 removed: &self.removed,
                 deleted: &self.deleted,
-                is_crossing,
+                sender,
                 vanishing_parents: self.vanishing_parents,
             };
             for (name, invariant) in OF_COMMITS {
                 wrong.extend(invariant(&written).map(|why| format!("{name}: {why}")));
             }
+            self.removed.note(commit, request);
         }
         if commits.iter().any(concerns) {
             for (name, invariant) in OF_STATES {
@@ -85,14 +85,25 @@ impl CompositionChecker {
     }
 }
 
+/// What became of who sent a request until it was carried out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sender {
+    /// A user did something while the request was on its way: it could not know of that.
+    pub(crate) crossed: bool,
+    /// So many processes have begun in its place, one after another.
+    pub(crate) successors: usize,
+    /// It has begun a moment ago: not all of its watches show anything yet.
+    pub(crate) is_starting: bool,
+}
+
 /// A commit, and what it was made over.
 struct Written<'a> {
     state: &'a ClusterState,
     commit: &'a Commit,
     /// The request of a bridge that made it; `None`: somebody else did.
     request: Option<&'a Request>,
-    /// That was on its way when a user did something: its sender could not know of it.
-    is_crossing: bool,
+    sender: Sender,
+    /// Before the commit.
     removed: &'a RemovedReferences,
     deleted: &'a BTreeMap<String, Timestamp>,
     vanishing_parents: bool,
@@ -134,7 +145,7 @@ impl RemovedReferences {
 impl<'a> Written<'a> {
     /// The deletion that a bridge decided on, if this is one, and was decided over what it is carried out over.
     fn deleted(&self) -> Option<(&'a Request, &'a Value)> {
-        self.asked_to_go().filter(|_| !self.is_crossing)
+        self.asked_to_go().filter(|_| !self.sender.crossed)
     }
 
     /// The deletion that a bridge asked for, if this is one.
@@ -220,13 +231,12 @@ const OF_STATES: [(&str, StateInvariant); 3] = [
 ];
 
 impl Environment {
-    /// After each request to the API server. `request`: of a bridge, which it carried out; `is_crossing`: it was on its
-    /// way when a user did something.
-    pub(crate) fn watch_compositions(&self, request: Option<&Request>, is_crossing: bool) {
+    /// After each request to the API server. `request`: of a bridge, which it carried out.
+    pub(crate) fn watch_compositions(&self, request: Option<&Request>, sender: Sender) {
         let wrong = {
             let mut checker = self.compositions.lock();
             let Some(checker) = checker.as_mut() else { return };
-            checker.look(&self.kube.state(), request, is_crossing)
+            checker.look(&self.kube.state(), request, sender)
         };
         for violation in wrong {
             self.blame(violation);

@@ -4,6 +4,7 @@ use fake_kube::fault::Request;
 use serde_json::{Value, json};
 
 use super::{CONFIG_MAPS, HELD, TABLES, World, bound, claims, composed, composites, of_bridge, orders};
+use crate::simulation::Sender;
 
 #[test]
 fn what_is_composed_needs_a_reference() {
@@ -44,6 +45,40 @@ fn what_lands_late_is_the_collectors_where_parents_vanish() {
         };
         let found = world.broken(Some(&request));
         assert_eq!(found, broken, "{vanishing_parents} {is_sent_before} {listed}");
+    }
+}
+
+#[test]
+fn what_a_dead_process_had_sent_lands_late_where_it_was_created_twice() {
+    for (successors, existed, broken) in [
+        (2, true, &[][..]),
+        (1, true, &["references_come_first"]),
+        (2, false, &["references_come_first"]),
+    ] {
+        let mut world = World::new(false);
+        let order = world.order("web", &["a"]);
+        let revision = world.revision();
+        if existed {
+            world.config_map("a", &order);
+            world.delete(&format!("{CONFIG_MAPS}/a"));
+        }
+        world.delete(&format!("{}/web", orders()));
+        world.patch(
+            &format!("{}/web", orders()),
+            &json!({"metadata": {"finalizers": null}}),
+        );
+        world.forget();
+        world.config_map("a", &order);
+        let request = Request {
+            revision,
+            ..of_bridge("create", CONFIG_MAPS, "a")
+        };
+        let sender = Sender {
+            successors,
+            ..Sender::default()
+        };
+        let found = world.broken_by(Some(&request), sender);
+        assert_eq!(found, broken, "{successors} {existed}");
     }
 }
 

@@ -8,6 +8,13 @@ use super::{
     CONFIG_MAPS, CRDS, DEFINITIONS, HELD, PROTECTION, World, bound, claims, composed, composites, of_bridge,
     orders,
 };
+use crate::simulation::Sender;
+
+const CROSSED: Sender = Sender {
+    crossed: true,
+    successors: 0,
+    is_starting: false,
+};
 
 #[test]
 fn what_belongs_to_others_is_not_deleted() {
@@ -216,7 +223,7 @@ fn a_deletion_that_crosses_a_users_is_judged_by_its_uid_alone() {
             names_uid,
             ..of_bridge("delete", CONFIG_MAPS, name)
         };
-        assert_eq!(world.broken_by(Some(&request), true), broken);
+        assert_eq!(world.broken_by(Some(&request), CROSSED), broken);
     }
 }
 
@@ -269,6 +276,34 @@ fn who_composes_goes_last() {
     assert_eq!(goes(false, true), ["the_finalizer_goes_last"]);
     assert_eq!(goes(true, false), ["the_finalizer_goes_last"]);
     assert!(goes(true, true).is_empty());
+}
+
+#[test]
+fn who_starts_when_a_reference_was_removed_waits_for_none_of_it() {
+    for (is_starting, is_removed, broken) in [
+        (true, true, &[][..]),
+        (false, true, &["the_finalizer_goes_last"]),
+        (true, false, &["the_finalizer_goes_last"]),
+    ] {
+        let mut world = World::new(false);
+        let order = world.order("web", &["a"]);
+        world.config_map("a", &order);
+        let web = format!("{}/web", orders());
+        world.patch(&web, &json!({"metadata": {"finalizers": [HELD]}}));
+        world.delete(&web);
+        world.forget();
+        if is_removed {
+            world.patch(&web, &json!({"spec": {"crossplane": {"resourceRefs": []}}}));
+            world.forget();
+        }
+        world.patch(&web, &json!({"metadata": {"finalizers": null}}));
+        let request = of_bridge("update", &orders(), "web");
+        let sender = Sender {
+            is_starting,
+            ..Sender::default()
+        };
+        assert_eq!(world.broken_by(Some(&request), sender), broken);
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use http::Method;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::CompositionChecker;
+use super::{CompositionChecker, Sender};
 
 const SHOP: &str = "/apis/shop.example.org/v1";
 const PROTECTION: &str = "/apis/protection.crossplane.io/v1/namespaces/default/usages";
@@ -100,12 +100,12 @@ impl World {
 
     /// Which invariants do not hold since the last look.
     fn broken(&mut self, request: Option<&Request>) -> Vec<String> {
-        self.broken_by(request, false)
+        self.broken_by(request, Sender::default())
     }
 
-    /// Likewise. `is_crossing`: the request was on its way when a user did something.
-    fn broken_by(&mut self, request: Option<&Request>, is_crossing: bool) -> Vec<String> {
-        let wrong = self.checker.look(&self.kube.state(), request, is_crossing);
+    /// Likewise, of a request of this sender.
+    fn broken_by(&mut self, request: Option<&Request>, sender: Sender) -> Vec<String> {
+        let wrong = self.checker.look(&self.kube.state(), request, sender);
         let names = wrong.iter().filter_map(|wrong| wrong.split(':').next());
         names.map(str::to_owned).collect()
     }
