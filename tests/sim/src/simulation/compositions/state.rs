@@ -177,20 +177,36 @@ pub(super) fn was_listed(state: &ClusterState, composite: &str, object: &Value) 
 
 /// Whether an object of this name was created for the same owner before this commit creates it.
 pub(super) fn existed_before(state: &ClusterState, created: &Commit) -> bool {
+    owners_before(state, created).any(|owner| owner == owner_uid(created))
+}
+
+/// Whether an object of this name was created for another owner, or none, before this commit creates it.
+pub(super) fn was_taken_before(state: &ClusterState, created: &Commit) -> bool {
+    owners_before(state, created).any(|owner| owner != owner_uid(created))
+}
+
+/// For whom objects of this name were created.
+fn owners_before<'a>(
+    state: &'a ClusterState,
+    created: &'a Commit,
+) -> impl Iterator<Item = Option<&'a Value>> {
     let name = |object| {
         (
             text(object, "/metadata/namespace"),
             text(object, "/metadata/name"),
         )
     };
-    let owner = |object| controller(object).map(|owner| owner["uid"].clone());
-    state.history.iter().any(|commit| {
+    let former = state.history.iter().filter(move |commit| {
         commit.revision < created.revision
             && commit.happened == EventKind::Added
             && commit.resource == created.resource
             && name(&commit.new) == name(&created.new)
-            && owner(&commit.new) == owner(&created.new)
-    })
+    });
+    former.map(owner_uid)
+}
+
+fn owner_uid(commit: &Commit) -> Option<&Value> {
+    controller(&commit.new).map(|owner| &owner["uid"])
 }
 
 /// Whether an object bore the mark of what is in use at this revision, and a usage of it has begun to go since.

@@ -25,9 +25,11 @@ pub(super) fn references_come_first(written: &Written) -> Option<String> {
     let (what, uid) = (about(object), owner["uid"].as_str()?);
     match state::composite(written.state, uid) {
         // A composite resource that vanishes does not wait for what was sent: the collector deletes what lands late.
-        // Nor does the process after the next wait for what a dead one had sent, if it finds that created by the one between.
+        // Nor does the process after the next wait for what a dead one had sent, if it finds that created by the one between; nor does any while the
+        // name is somebody else's.
         None if (written.vanishing_parents
-            || written.sender.successors > 1 && state::existed_before(written.state, written.commit))
+            || written.sender.successors > 1 && state::existed_before(written.state, written.commit)
+            || state::was_taken_before(written.state, written.commit))
             && was_sent_before_its_end(written, uid)
             && state::was_listed(written.state, uid, object) =>
         {

@@ -49,17 +49,22 @@ fn what_lands_late_is_the_collectors_where_parents_vanish() {
 }
 
 #[test]
-fn what_a_dead_process_had_sent_lands_late_where_it_was_created_twice() {
-    for (successors, existed, broken) in [
-        (2, true, &[][..]),
-        (1, true, &["references_come_first"]),
-        (2, false, &["references_come_first"]),
+fn what_nobody_waits_for_may_land_late() {
+    for (successors, existed, is_taken, broken) in [
+        (2, true, false, &[][..]),
+        (1, true, false, &["references_come_first"]),
+        (2, false, false, &["references_come_first"]),
+        (0, false, true, &[]),
     ] {
         let mut world = World::new(false);
         let order = world.order("web", &["a"]);
         let revision = world.revision();
         if existed {
             world.config_map("a", &order);
+            world.delete(&format!("{CONFIG_MAPS}/a"));
+        }
+        if is_taken {
+            world.create(CONFIG_MAPS, &json!({"metadata": {"name": "a"}}));
             world.delete(&format!("{CONFIG_MAPS}/a"));
         }
         world.delete(&format!("{}/web", orders()));
@@ -78,7 +83,7 @@ fn what_a_dead_process_had_sent_lands_late_where_it_was_created_twice() {
             ..Sender::default()
         };
         let found = world.broken_by(Some(&request), sender);
-        assert_eq!(found, broken, "{successors} {existed}");
+        assert_eq!(found, broken, "{successors} {existed} {is_taken}");
     }
 }
 
