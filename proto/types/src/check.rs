@@ -49,6 +49,15 @@ pub fn name(value: &str, field: &str) -> Result<(), Violation> {
     )
 }
 
+/// Of the resource whose name was sent, as far as both are known: a name never changes.
+pub fn same_name(name: &str, sent_name: &str) -> Result<(), Violation> {
+    if name.is_empty() || sent_name.is_empty() || name == sent_name {
+        return Ok(());
+    }
+    let why = format!("the resource is {sent_name:?}, and a name never changes");
+    Err(Violation::new("external_name", Rule::NotAllowed { why }))
+}
+
 /// At most so many items.
 pub fn count<T>(items: &[T], limit: usize, field: &str) -> Result<(), Violation> {
     let count = items.len();

@@ -72,6 +72,14 @@ pub struct Observation {
 }
 
 impl Observation {
+    /// Checks that it is of the resource of the name that was sent (perhaps none).
+    ///
+    /// # Errors
+    /// It has another name.
+    pub fn check_name(&self, sent_name: &str) -> Result<(), Violation> {
+        check::same_name(&self.external_name, sent_name)
+    }
+
     /// Checks sizes and forms, but not that there is a name. A found marker may be of any owner, and has no required form.
     ///
     /// # Errors

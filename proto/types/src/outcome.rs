@@ -82,12 +82,7 @@ impl Outcome {
     ) -> Result<(), Violation> {
         let verb = verb.into();
         let not_allowed = |field: &str, why: String| Err(Violation::new(field, Rule::NotAllowed { why }));
-        if !self.external_name.is_empty() && !sent_name.is_empty() && self.external_name != sent_name {
-            return not_allowed(
-                "external_name",
-                format!("the resource is {sent_name:?}, and a name never changes"),
-            );
-        }
+        check::same_name(&self.external_name, sent_name)?;
         match &self.result {
             OutcomeResult::Completed(completed) => match verb {
                 Some(OperationVerb::Create) if self.external_name.is_empty() && sent_name.is_empty() => {

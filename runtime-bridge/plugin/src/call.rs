@@ -333,7 +333,8 @@ impl External for Plugin {
                 request,
                 deadline,
                 |answer| {
-                    let observed = answer::observed(answer, self.kind(target).as_deref());
+                    let kind = self.kind(target);
+                    let observed = answer::observed(answer, &target.external_name, kind.as_deref());
                     observed.map(|observed| secrets.hide_in_answer(observed))
                 },
                 |request| async move { client.observe(request).await },

@@ -158,6 +158,17 @@ async fn an_answer_over_a_limit_is_a_failure_that_names_the_field() {
     }
 }
 
+/// Else a Delete would go to what was found.
+#[tokio::test]
+async fn what_is_found_under_another_name_is_not_believed() {
+    let message = refused(found(Observation {
+        external_name: "logs-of-another".into(),
+        ..Observation::default()
+    }))
+    .await;
+    assert!(message.contains("a name never changes"), "{message}");
+}
+
 #[tokio::test]
 async fn an_answer_of_more_than_4_mib_is_not_read() {
     let large = Document {

@@ -186,11 +186,7 @@ impl PublishedKind {
         observation: &types::Observation,
         sent_name: &str,
     ) -> Result<(), Violation> {
-        let name = &observation.external_name;
-        if !name.is_empty() && !sent_name.is_empty() && name != sent_name {
-            let why = format!("the resource is {sent_name:?}, and a name never changes");
-            return Err(Violation::new("external_name", Rule::NotAllowed { why }));
-        }
+        observation.check_name(sent_name)?;
         if self.rules.capabilities.diff_mode == DiffMode::Plugin && observation.up_to_date.is_none() {
             let when = "where the plugin compares";
             return Err(Violation::new("up_to_date", Rule::RequiredWhere { when }));
