@@ -106,6 +106,10 @@ impl Machine for ManagedMachine {
         snapshot.now = additions.now;
     }
 
+    fn completed(memory: &mut ReconcileMemory, snapshot: &Snapshot) {
+        memory.judge_details(snapshot);
+    }
+
     fn decide_cached(snapshot: &Snapshot, memory: &ReconcileMemory) -> Option<Decision> {
         decide_without_config(snapshot, memory)
     }

@@ -94,7 +94,10 @@ impl OwnershipClaims {
         // Of which no observation of this process has shown yet what it has.
         let unclaimed = |other: &Neighbour| !self.by_uid.contains_key(&other.managed.uid);
         let name = &observation.external_name;
-        if let Some(recorded) = recorded_by_another(snapshot, config, name, right, neighbours, unclaimed) {
+        let found = Some(&observation.parameters);
+        if let Some(recorded) =
+            recorded_by_another(snapshot, config, (name, found), right, neighbours, unclaimed)
+        {
             return Some(recorded);
         }
         self.claim(&observation.canonical_id, uid, title, right)
@@ -118,7 +121,9 @@ impl OwnershipClaims {
             self.end_creating(&snapshot.managed.uid);
             return None;
         };
-        if let Some(recorded) = recorded_by_another(snapshot, config, &name, None, neighbours, |_| true) {
+        if let Some(recorded) =
+            recorded_by_another(snapshot, config, (&name, None), None, neighbours, |_| true)
+        {
             return Some(recorded);
         }
         let resource = &snapshot.kind.resource_type;
@@ -127,7 +132,7 @@ impl OwnershipClaims {
         let mut others = before
             .iter()
             .filter_map(|other| neighbours.get(&other.namespace, &other.name));
-        let other = others.find(|other| is_same_scope(snapshot, config, other))?;
+        let other = others.find(|other| is_same_scope(snapshot, config, None, other))?;
         Some(other.title)
     }
 
@@ -203,7 +208,7 @@ impl OwnershipClaims {
 fn recorded_by_another(
     snapshot: &Snapshot,
     config: &Result<Arc<Config>, Problem>,
-    name: &str,
+    (name, found): (&str, Option<&Document>),
     wanted: Option<OwnershipClaim>,
     neighbours: &impl Neighbours,
     counts: impl Fn(&Neighbour) -> bool,
@@ -212,20 +217,28 @@ fn recorded_by_another(
     others
         .filter(|other| other.managed.uid != snapshot.managed.uid && counts(other))
         .find(|other| {
-            rules::is_conflicting(&other.managed, name, wanted) && is_same_scope(snapshot, config, other)
+            rules::is_conflicting(&other.managed, name, wanted)
+                && is_same_scope(snapshot, config, found, other)
         })
         .map(|other| other.title)
 }
 
-/// The other object's names mean the same as this one's.
-fn is_same_scope(snapshot: &Snapshot, config: &Result<Arc<Config>, Problem>, other: &Neighbour) -> bool {
+/// The other object's names mean the same as this one's, or what was found under this one's is what the other asks for.
+fn is_same_scope(
+    snapshot: &Snapshot,
+    config: &Result<Arc<Config>, Problem>,
+    found: Option<&Document>,
+    other: &Neighbour,
+) -> bool {
     let config = match (config, &*other.managed.record()) {
         (Ok(ours), Stored::Owned(record)) => record.config.shares_names_with(&ConfigIdentity::of(ours)),
         // What has not begun, or cannot be read, is known by the config that its spec names.
         (Ok(_), Stored::None | Stored::Unreadable(_)) => other.same_config,
         (Err(_), _) => false,
     };
-    config && rules::denote_same_resource(&snapshot.kind, &snapshot.bare, &other.parameters)
+    let (kind, ours) = (&snapshot.kind, &snapshot.bare);
+    let is_found = |found| rules::is_found_of_other(kind, ours, &other.parameters, found);
+    config && (rules::denote_same_resource(kind, ours, &other.parameters) || found.is_some_and(is_found))
 }
 
 #[cfg(test)]

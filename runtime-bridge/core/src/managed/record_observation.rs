@@ -41,7 +41,9 @@ impl ReconcileMemory {
         let found = match look {
             Ok(ObserveResult::Found(mut observation)) => {
                 self.observed.end_absence();
-                self.take_once(&mut observation);
+                self.connection
+                    .hold(std::mem::take(&mut observation.connection_details));
+                self.queue_warnings(&std::mem::take(&mut observation.warnings));
                 ObservedState::Exists(Arc::from(observation))
             }
             Ok(ObserveResult::Absent(absent)) => {
@@ -96,6 +98,22 @@ impl ReconcileMemory {
             next,
             beside: asked.beside.clone(),
         });
+    }
+
+    /// Takes in the connection details of what was observed, once a complete snapshot shows that it is this object's: those of somebody else's resource
+    /// are not for whoever names it.
+    pub(super) fn judge_details(&mut self, snapshot: &Snapshot) {
+        if !self.connection.holds_any() {
+            return;
+        }
+        let is_own = match self.observed.last_state() {
+            Some(ObservedState::Exists(observation)) => rules::is_own(snapshot, observation),
+            // It is not kept beyond the reconcile that brought it, in which this is asked.
+            Some(ObservedState::Absent(_)) | None => false,
+        };
+        if is_own {
+            self.connection.keep_held();
+        }
     }
 
     /// Takes out of an observation what it is told for once: it would be kept a second time for as long as the observation.

@@ -106,6 +106,9 @@ impl ReconcileMemory {
 
     /// A call is about to be sent: from here on nobody knows, until the answer is in.
     pub fn begin_call(&mut self, call: &Call) {
+        if call.verb == Verb::Create && call.attempt == 0 && !Rule::FormerDetailsAreForgotten.is_off() {
+            self.connection.begin_resource();
+        }
         self.calls.begin(call);
         self.proof.spend();
     }

@@ -142,6 +142,9 @@ rules! {
     NothingBesideAnotherCreator: "nothing is created beside another object that creates the same", [Trace(45)];
     NeitherOfTwoCreators: "of two that are creating one name neither has it", [Trace(45)];
     FixedFieldsSeparate: "desired states that differ in what is fixed are of two places", [Trace(45)];
+    FoundIsTheOthers: "what agrees with all that another object fixes is that one's", [Trace(45)];
+    OwnDetailsAlone: "connection details of what is somebody else's are not published", [Module("secrets")];
+    FormerDetailsAreForgotten: "what a former resource gave says nothing of the next", [Module("secrets")];
     UndesiredRemovalIsNotDriven: "a removal that nobody here asked for is waited for", [Trace(41)];
     OperationOfOwnResource: "an operation is about its own resource", [Trace(54)];
 
@@ -177,6 +180,7 @@ rules! {
     CreateNeedsVerification: "an object is created only upon a version that was verified in this term", [Module("composite")];
     ReferenceOutlivesCreates: "a reference stays until no create of its object can land any more", [Module("composite")];
     AbsenceIsReadLive: "a reference goes only when a read past the caches began after that", [Module("composite")];
+    ReapplicationBacksOff: "what does not stay as it is applied is applied with a back-off", [Module("composite")];
     RecreationBacksOff: "what somebody else deletes again and again is created with a back-off", [Module("composite")];
     StraysAreReferred: "what names the composite resource as its controller is referred to", [Module("composite")];
     ForeignIsLeftAlone: "what another owner controls is neither written nor deleted", [Module("composite")];

@@ -7,6 +7,7 @@ use bridge_core::{
     kind::ConnectionKey,
     managed::{Details, names, status},
 };
+use serde_json::json;
 
 use crate::{
     cloud::secrets,
@@ -365,6 +366,28 @@ fn a_connection_secret_that_is_spoiled_is_put_right() {
     assert!(model.secret.0.is_empty(), "nor for an object that goes");
 }
 
+#[test]
+fn details_of_what_somebody_else_has_are_not_published() {
+    for subject in [kinds::bucket(), kinds::table()] {
+        let mut model = Model::new(&subject);
+        let parameters = json!({"size": 1, "fixed": "a"});
+        let parameters = parameters.as_object().cloned().unwrap_or_default();
+        model.cloud.foreign("thing", "m-other", &parameters, model.now);
+        model.create();
+        model
+            .etcd
+            .touch(|object| object.managed.wants_connection_secret = true);
+        model.rest();
+        assert_eq!(model.value("Synced"), "False/DoublyOwned", "{}", subject.name);
+        assert!(model.secret.0.is_empty(), "{}", subject.name);
+        // Once a person has said that it is this object's.
+        model.etcd.annotate(names::ADOPT, Some("m-other"));
+        model.rest();
+        assert_eq!(model.value("Ready"), "True/Available", "{}", subject.name);
+        assert!(!model.secret.0.is_empty(), "{}", subject.name);
+    }
+}
+
 /// With a password that the upstream tells once, in the answer to the create.
 fn told_once(subject: &Subject) -> Model {
     let mut subject = subject.clone();
@@ -390,6 +413,23 @@ fn published_one_time_details_raise_no_condition() {
         model.ends_ready();
         assert_eq!(model.value(status::CONNECTION_DETAILS), "", "{}", subject.name);
         assert_eq!(model.record().details, Details::Complete, "{}", subject.name);
+    }
+}
+
+#[test]
+fn details_of_a_former_resource_are_not_those_of_the_next() {
+    for subject in [kinds::named(), kinds::token(), kinds::marked(), kinds::table()] {
+        let mut model = told_once(&subject);
+        model.ends_ready();
+        model.cloud.remove_by_hand(|_| true);
+        model.advance(Duration::from_mins(2));
+        model.rest_after(Script::on(Verb::Create, CallOutcome::LostAfter));
+        model.ends_ready();
+        let lost = model.value(status::CONNECTION_DETAILS);
+        assert_eq!(lost, "False/Lost", "{}", subject.name);
+        let events = model.events();
+        let reported = events.iter().filter(|event| **event == "ConnectionDetailsLost");
+        assert_eq!(reported.count(), 1, "{}", subject.name);
     }
 }
 

@@ -22,6 +22,8 @@ pub(in crate::managed) enum PublishState {
 pub(in crate::managed) struct ConnectionMemory {
     /// As last known.
     details: Secrets,
+    /// As last observed, until it is known that what was observed is this object's.
+    unjudged: Secrets,
     /// Some of them came with an answer, may never come again, and are not in the connection Secret yet.
     unpublished: bool,
     /// This pass has brought them all into the connection Secret.
@@ -46,6 +48,28 @@ impl ConnectionMemory {
         }
         self.offered &= !new;
         new
+    }
+
+    /// Another resource is about to be created: those of the former one say nothing of it.
+    pub(in crate::managed) fn begin_resource(&mut self) {
+        self.details = Secrets::default();
+        self.unjudged = Secrets::default();
+        self.unpublished = false;
+    }
+
+    /// Observed, of what may be somebody else's: it is published once that is known.
+    pub(in crate::managed) fn hold(&mut self, details: Secrets) {
+        self.unjudged = details;
+    }
+
+    /// What was observed is this object's.
+    pub(in crate::managed) fn keep_held(&mut self) {
+        let details = std::mem::take(&mut self.unjudged);
+        self.keep(&details);
+    }
+
+    pub(in crate::managed) fn holds_any(&self) -> bool {
+        !self.unjudged.0.is_empty()
     }
 
     /// Whether one Secret can hold it beside the others: more cannot be published, and is not kept.

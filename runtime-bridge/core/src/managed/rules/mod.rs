@@ -31,7 +31,8 @@ pub use operation::{
 };
 pub use owner::{
     Ownership, OwnershipClaim, conflicting_object, denote_same_resource, foreign_owner, is_conflicting,
-    may_be_its_work, name_to_create, needs_confirmation, ownership, ownership_claim, why_not_adopted,
+    is_found_of_other, is_own, may_be_its_work, name_to_create, needs_confirmation, ownership,
+    ownership_claim, why_not_adopted,
 };
 pub use person::{breaks_name_rules, may_ask_person, question_is_about};
 pub use recorded::{

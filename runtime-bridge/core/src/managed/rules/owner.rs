@@ -1,6 +1,6 @@
 //! Whose an external resource is.
 
-use super::recorded::bound;
+use super::{location::found_in_another_account, recorded::bound};
 use crate::managed::{
     diff::differences_by_rules,
     last_observation::ObservedState,
@@ -90,11 +90,43 @@ pub fn is_conflicting(other: &Managed, name: &str, ours: Option<OwnershipClaim>)
 /// Two desired states that agree in all that cannot be changed speak of the same place, as far as one can tell: in another region, for instance, the same
 /// name is another's.
 pub fn denote_same_resource(kind: &Kind, one: &Document, other: &Document) -> bool {
-    let parts = |desired, fact| {
-        let differences = differences_by_rules(&kind.parameters_schema, &kind.field_rules, desired, fact);
-        differences.iter().any(|difference| difference.needs_replacement)
+    Rule::FixedFieldsSeparate.is_off() || !is_apart(kind, one, other) && !is_apart(kind, other, one)
+}
+
+/// The fact differs from what is desired in what cannot be changed.
+fn is_apart(kind: &Kind, desired: &Document, fact: &Document) -> bool {
+    let differences = differences_by_rules(&kind.parameters_schema, &kind.field_rules, desired, fact);
+    differences.iter().any(|difference| difference.needs_replacement)
+}
+
+/// What was found agrees with all that the other object fixes, and this one does not ask for it at a place that the other leaves open: it is the other's,
+/// whatever this one asks for.
+pub fn is_found_of_other(kind: &Kind, ours: &Document, other: &Document, found: &Document) -> bool {
+    let is_elsewhere = !is_apart(kind, ours, found) && is_apart(kind, ours, other);
+    !Rule::FoundIsTheOthers.is_off() && !is_apart(kind, other, found) && !is_elsewhere
+}
+
+/// What was found is this object's, as far as one can tell: nobody else's, of its account, and its own work where one is under way.
+pub fn is_own(snapshot: &Snapshot, observation: &Observation) -> bool {
+    if Rule::OwnDetailsAlone.is_off() {
+        return true;
+    }
+    let stored = snapshot.managed.record();
+    let record = match &*stored {
+        Stored::Owned(record) => Some(&**record),
+        Stored::None => None,
+        Stored::Unreadable(_) => return false,
     };
-    Rule::FixedFieldsSeparate.is_off() || !parts(one, other) && !parts(other, one)
+    let is_work = |record: &Record| {
+        snapshot.managed.confirms(record)
+            || record.create().is_none()
+            || may_be_its_work(snapshot, record, observation)
+    };
+    let is_of_record =
+        |record: &Record| !found_in_another_account(snapshot, record, observation) && is_work(record);
+    foreign_owner(snapshot, observation).is_none()
+        && !needs_confirmation(snapshot, record, observation)
+        && record.is_none_or(is_of_record)
 }
 
 /// The name of what this object is about to make, where it is known beforehand: as long as nothing of it is recorded.

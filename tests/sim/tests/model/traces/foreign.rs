@@ -256,6 +256,36 @@ fn trace_45_names_in_different_places_are_two() {
 }
 
 #[test]
+fn trace_45_what_another_has_is_its_whatever_this_one_asks_for() {
+    // Found by reading: what differed in a fixed field was taken for another place, adopted, and deleted with the second object.
+    for fixed in [Some("b"), None] {
+        let mut model = Model::started(&kinds::named());
+        model.ends_ready();
+        model.add_lane();
+        let second = |model: &mut Model| {
+            model.create();
+            model.etcd.edit(|object| match fixed {
+                Some(fixed) => drop(object.parameters.insert("fixed".to_owned(), json!(fixed))),
+                None => drop(object.parameters.remove("fixed")),
+            });
+            model.rest();
+            assert_eq!(
+                model.value("Synced"),
+                "False/DoublyOwned",
+                "{}",
+                model.log.join("\n")
+            );
+            model.etcd.delete(model.now);
+            model.rest();
+            assert!(model.etcd.object.is_none());
+        };
+        model.beside(second);
+        assert_eq!(model.calls("delete"), 0);
+        model.ends_ready();
+    }
+}
+
+#[test]
 fn trace_28_adoption_waits_until_no_create_can_come() {
     // Attempt 0 is on its way; somebody else is faster; a person gives his to us at once.
     let subject = kinds::table().paced(Pace::AtOnce, Pace::AtOnce);
