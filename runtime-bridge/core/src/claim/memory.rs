@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{SecretRefs, SecretVersions, decision::ClaimWrite};
 use crate::{
-    composite::{BodyDigest, Difference},
+    composite::{BodyDigest, Difference, Reapplication},
     managed::Event,
     reasons::DeletionReason,
 };
@@ -43,6 +43,8 @@ pub struct ClaimMemory {
     pub(super) failed_secret: Option<(Option<SecretVersions>, FailedWrite)>,
     /// Uid of the composite resource, and what the API server, or who stands before it, made of desired fields: not fought.
     pub(super) altered: Option<(String, Vec<Difference>)>,
+    /// Uid of the composite resource, and how often the same was applied to it.
+    pub(super) reapplied: Option<(String, Reapplication)>,
     /// The last write of the claim beside its status.
     pub(super) last_write: Option<ClaimWrite>,
     /// What the last status became on its way: sent, stored.

@@ -19,7 +19,8 @@ use super::{
 use crate::{
     back_off::policies,
     composite::{
-        BodyDigest, LiveObject, ObjectState, WriteFailure, WriteFailureKind, differences, status_differs,
+        BodyDigest, LiveObject, ObjectState, Reapplication, WriteFailure, WriteFailureKind, differences,
+        status_differs,
     },
     driver::{ApiFailure, ApiFailureKind, Follow, Moment},
     managed::Event,
@@ -237,7 +238,13 @@ pub(super) fn record<A>(
             }
         },
         (Action::Apply(change), Performed::Written(result)) => match result {
-            Ok(xr) => written(memory, change.body.content(), &xr),
+            Ok(xr) => {
+                written(memory, change.body.content(), &xr);
+                let former = memory.reapplied.take().filter(|(uid, _)| uid == xr.uid());
+                let former = former.map(|(_, one)| one);
+                let one = Reapplication::after(former.as_ref(), change.body.digest(), moment);
+                memory.reapplied = Some((xr.uid().to_owned(), one));
+            }
             Err(failure) => {
                 let desired = Some(change.body.digest());
                 memory.failed = Some(failed(memory.failed.as_ref(), desired, &failure, moment));

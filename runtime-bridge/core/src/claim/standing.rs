@@ -8,7 +8,7 @@ use super::{
     status::{Report, Shown},
 };
 use crate::{
-    composite::{ConditionReport, DELETION_BLOCKED, ObjectState, READY, SYNCED, deleting_since},
+    composite::{ConditionReport, DELETION_BLOCKED, DISPUTED, ObjectState, READY, SYNCED, deleting_since},
     managed::Event,
     reasons::{ClaimEvent, ConditionReason},
 };
@@ -241,6 +241,13 @@ fn problem(of: &Facts) -> Option<(ClaimEvent, String)> {
             ClaimEvent::BindCompositeResource,
             format!("{CANNOT_BIND}: {message}"),
         ));
+    }
+    if of.disputed().is_some() {
+        let message = format!(
+            "{CANNOT_BIND}: composite resource {:?} {DISPUTED}",
+            of.snapshot.name
+        );
+        return Some((ClaimEvent::BindCompositeResource, message));
     }
     let secret = of.memory.failed_secret.as_ref().map(|(_, failed)| failed);
     let secret = message_of(secret).filter(|_| of.due_secret().is_some())?;

@@ -43,8 +43,13 @@ pub(super) fn is_missing(of: &Context, resource: &ComposedResource) -> bool {
     }
 }
 
-/// Its last write failed, and it is neither time for another one nor something else is desired.
+/// Its last write failed, or did not stay, and it is neither time for another one nor something else is desired.
 pub(super) fn is_held_back(of: &Context, name: &str, resource: &ComposedResource) -> bool {
+    let disputed = rules::disputed(of.snapshot, of.memory, resource);
+    let waits = disputed.and_then(|one| one.waits(&resource.digest(), of.snapshot.now));
+    if waits.is_some() {
+        return true;
+    }
     of.memory
         .failures
         .get(name)

@@ -12,6 +12,7 @@ use super::{
     movement::Movement,
     present::Difference,
     publication::{FailedPublication, Published},
+    reapplication::Reapplication,
 };
 use crate::{managed::Event, reasons::CompositeEvent};
 
@@ -32,6 +33,8 @@ pub struct CompositeMemory {
     pub(super) recreated: BTreeSet<ObjectId>,
     /// Of what was created more than once: how often, and until when it is not created again.
     pub(super) recreations: BTreeMap<ObjectId, Recreation>,
+    /// Uid -> how often the same was applied to it, and until when it is not applied again.
+    pub(super) reapplications: BTreeMap<String, Reapplication>,
     /// Objects that a live read did not find -> when that read began.
     pub(super) absences: BTreeMap<ObjectId, Timestamp>,
     /// Composition resource name -> the write that failed.
@@ -195,6 +198,8 @@ impl CompositeMemory {
             failed.retry_at = Timestamp::MIN;
         }
         self.failed_reads.clear();
+        self.recreations.clear();
+        self.reapplications.clear();
         self.failed_runs = 0;
         self.rejected_status = None;
         self.failed_publication = None;

@@ -52,6 +52,7 @@ mod pipeline;
 mod plan;
 mod present;
 mod publication;
+mod reapplication;
 mod record_events;
 mod report;
 pub mod requires;
@@ -96,6 +97,7 @@ pub use pipeline::{
 };
 pub use present::{Difference, Seen, differences};
 pub use publication::{Publication, SecretName, SecretVersions};
+pub(crate) use reapplication::{DISPUTED, Reapplication};
 pub use requires::StepRequirements;
 pub use resource_ref::ResourceRef;
 pub use results::{Performed, PublishedSecret, WriteFailure, WriteFailureKind};

@@ -17,6 +17,7 @@ use super::{
     movement::Movement,
     present,
     publication::{FailedPublication, Publication, Published},
+    reapplication::Reapplication,
     record_events,
     snapshot::{RunState, Snapshot},
     status,
@@ -140,6 +141,8 @@ impl CompositeMemory {
             _ => None,
         }));
         self.altered.retain(|uid, _| uids.contains(uid.as_str()));
+        self.reapplications
+            .retain(|uid, one| uids.contains(uid.as_str()) && !one.is_over(snapshot.now));
         let is_there = |uid: &str| {
             let is_released = super::rules::is_released(&snapshot.xr, uid);
             snapshot.seen.values().any(|seen| {
@@ -249,6 +252,12 @@ impl CompositeMemory {
         self.failed_deletions.insert(deletion.uid.clone(), failed);
     }
 
+    fn reapplied(&mut self, resource: &ComposedResource, uid: &str, moment: &Moment) {
+        let former = self.reapplications.get(uid);
+        let one = Reapplication::after(former, resource.digest(), moment);
+        self.reapplications.insert(uid.to_owned(), one);
+    }
+
     fn written(&mut self, resource: &ComposedResource, object: &LiveObject) {
         self.failures.remove(&resource.resource_name);
         let differences = present::differences(&resource.body, object.object());
@@ -306,6 +315,7 @@ pub(super) fn record<A>(
                 match result {
                     Ok(object) => {
                         memory.written(&change.resource, &object);
+                        memory.reapplied(&change.resource, object.uid(), moment);
                         if change.adopts {
                             let message = format!(
                                 "Adopted composed resource {:?}: {}",

@@ -10,6 +10,7 @@ use super::{
     live::{ObjectState, Ownership},
     memory::CompositeMemory,
     names,
+    reapplication::Reapplication,
     snapshot::{Reservation, Snapshot},
 };
 use crate::rule::Rule;
@@ -34,6 +35,19 @@ pub(super) fn recreation_waits(
     }
     let until = memory.recreations.get(id)?.retry_at;
     (snapshot.now < until).then_some(until)
+}
+
+/// The same was applied to it again and again, as it does not stay.
+pub(super) fn disputed<'m>(
+    snapshot: &Snapshot,
+    memory: &'m CompositeMemory,
+    resource: &ComposedResource,
+) -> Option<&'m Reapplication> {
+    let Some(ObjectState::Exists(object)) = snapshot.seen.get(&resource.id) else {
+        return None;
+    };
+    let one = memory.reapplications.get(object.uid())?;
+    one.is_disputed(&resource.digest(), snapshot.now).then_some(one)
 }
 
 /// The snapshot shows what the API server held in this term, and not what a cache had kept from before.

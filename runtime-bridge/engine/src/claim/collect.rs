@@ -59,7 +59,7 @@ impl ClaimReconciler {
                 break;
             }
         }
-        let is_watched = finder.is_watched(&terms.api_version(), terms.kind.kind());
+        let is_watched = finder.is_watched_in_any_version(&terms.api_version(), terms.kind.kind());
         match self.bound_elsewhere(claim, &found.1, is_watched).await {
             Ok(None) => {}
             Ok(Some(name)) => {

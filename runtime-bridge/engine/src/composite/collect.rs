@@ -84,6 +84,8 @@ impl CompositeReconciler {
         for one in snapshot.strays.iter().chain(&snapshot.xr.refs) {
             refs.insert(one.id(home), one.clone());
         }
+        let user = Key::new(self.api.kind.clone(), home, snapshot.xr.name());
+        self.await_kinds(&user, snapshot, refs.values());
         let seen: BTreeMap<ObjectId, ObjectState> = stream::iter(refs)
             .map(|(id, reference)| async move { (id, of_composed.see(&reference, home).await) })
             .buffer_unordered(READS)
@@ -113,7 +115,6 @@ impl CompositeReconciler {
             pipeline.map(|pipeline| &**pipeline),
             &selectors,
         );
-        let user = Key::new(self.api.kind.clone(), home, snapshot.xr.name());
         let watch = self.shared.secrets.state();
         let secrets = self.see_secrets(&user, secrets);
         // What a list brings is not told once the list is complete.
@@ -122,7 +123,7 @@ impl CompositeReconciler {
             .xr
             .refs
             .iter()
-            .any(|one| !of_composed.is_watched(&one.api_version, &one.kind));
+            .any(|one| !of_composed.is_watched_in_any_version(&one.api_version, &one.kind));
         is_unwatched |= are_listed;
         is_unwatched |= selectors
             .iter()
@@ -167,6 +168,20 @@ impl CompositeReconciler {
             is_unwatched,
             now: self.shared.clock.now(),
         }
+    }
+
+    /// Before they are read: what is served in between is known then. To take down, no kind is waited for.
+    fn await_kinds<'r>(&self, user: &Key, snapshot: &Snapshot, refs: impl Iterator<Item = &'r ResourceRef>) {
+        let finder = Finder::in_any_version(&self.shared);
+        let is_gone = |one: &&ResourceRef| {
+            matches!(
+                finder.api(&one.api_version, &one.kind),
+                Err(ObjectState::KindGone)
+            )
+        };
+        let refs = refs.filter(|_| !snapshot.xr.is_deleting()).filter(is_gone);
+        let kinds = refs.map(|one| (one.api_version.clone(), one.kind.clone()));
+        self.shared.awaited_kinds.set(user, kinds.collect());
     }
 
     /// The schemas that the last run was shown, as they are now.

@@ -106,17 +106,12 @@ impl<'a> Finder<'a> {
     }
 
     /// Changes of its objects are told, in this version or another one.
-    pub(super) fn is_watched_in_any_version(&self, api_version: &str, kind: &str) -> bool {
+    pub(crate) fn is_watched_in_any_version(&self, api_version: &str, kind: &str) -> bool {
         self.api(api_version, kind).is_ok_and(|api| self.is_told_of(&api))
     }
 
     fn is_told_of(&self, api: &ApiType) -> bool {
         self.shared.watches.state(&api.kind) == WatchState::Live
-    }
-
-    /// What becomes of its objects is told.
-    pub(crate) fn is_watched(&self, api_version: &str, kind: &str) -> bool {
-        self.api(api_version, kind).is_ok_and(|api| self.is_live(&api))
     }
 
     /// The store holds all objects of the kind, in this version.

@@ -1,6 +1,7 @@
 //! The shell of the composite machine: collects what is known, carries out the one thing that was decided, comes back with the result. Runs of pipelines are
 //! tasks beside the reconciles, so that no function ever holds one of their turns. What is decided, and why, is [`bridge_core::composite`].
 
+mod awaited_kinds;
 mod choice;
 mod collect;
 mod confirmation;

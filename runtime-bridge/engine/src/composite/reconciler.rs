@@ -111,6 +111,7 @@ impl CompositeReconciler {
         self.shared.function_news.forget_kind(&self.api.kind);
         self.shared.secret_users.forget_kind(&self.api.kind);
         self.shared.schemas.forget_kind(&self.api.kind);
+        self.shared.awaited_kinds.forget_kind(&self.api.kind);
     }
 
     pub(super) fn forget(&self, key: &Key, uid: &str) {
@@ -119,5 +120,6 @@ impl CompositeReconciler {
         self.shared.function_news.set(key, None);
         self.shared.secret_users.forget(key);
         self.shared.schemas.set_user(key, BTreeSet::new());
+        self.shared.awaited_kinds.set(key, BTreeSet::new());
     }
 }

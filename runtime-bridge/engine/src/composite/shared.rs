@@ -19,7 +19,10 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{function_news::FunctionNews, library::Library, schemas::Schemas, secret_users::SecretUsers};
+use super::{
+    awaited_kinds::AwaitedKinds, function_news::FunctionNews, library::Library, schemas::Schemas,
+    secret_users::SecretUsers,
+};
 use crate::{
     api_error::ApiError,
     clock::Clock,
@@ -60,6 +63,8 @@ pub struct CompositeShared {
     _secrets: Subscription,
     pub(super) schemas: Arc<Schemas>,
     _schemas: AbortOnDropHandle<()>,
+    pub(super) awaited_kinds: Arc<AwaitedKinds>,
+    _awaited_kinds: AbortOnDropHandle<()>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(super) library: Library,
@@ -80,11 +85,19 @@ impl CompositeShared {
         let schemas = Schemas::new(engine);
         let follow =
             Arc::clone(&schemas).follow(engine.watches.served_changes(), Arc::clone(&engine.dispatcher));
+        let awaited_kinds = Arc::new(AwaitedKinds::default());
+        let follow_kinds = Arc::clone(&awaited_kinds).follow(
+            engine.watches.served_changes(),
+            Arc::clone(&engine.watches),
+            (Arc::clone(&engine.dispatcher), Arc::clone(&engine.clock)),
+        );
         Arc::new(Self {
             _secrets: secret_users.subscribe(engine),
             secret_users,
             schemas,
             _schemas: AbortOnDropHandle::new(tokio::spawn(follow)),
+            awaited_kinds,
+            _awaited_kinds: AbortOnDropHandle::new(tokio::spawn(follow_kinds)),
             store: Arc::clone(&engine.store),
             watches: Arc::clone(&engine.watches),
             dispatcher: Arc::clone(&engine.dispatcher),

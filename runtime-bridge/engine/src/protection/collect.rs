@@ -110,7 +110,7 @@ impl UsageReconciler {
             .unwrap_or_default();
         let gone = object.map(|(_, object)| self.gone(object)).unwrap_or_default();
         let finder = Finder::in_any_version(&self.shared);
-        let watched = |one: &ResourceRef| finder.is_watched(&one.api_version, &one.kind);
+        let watched = |one: &ResourceRef| finder.is_watched_in_any_version(&one.api_version, &one.kind);
         let is_unwatched = read
             .known
             .values()

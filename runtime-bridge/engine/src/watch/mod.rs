@@ -120,8 +120,16 @@ impl Watches {
     }
 
     /// The type in which a kind is watched, if anybody wants it.
-    pub(crate) fn wanted_api(&self, kind: &GroupKind) -> Option<Arc<ApiType>> {
+    pub fn wanted_api(&self, kind: &GroupKind) -> Option<Arc<ApiType>> {
         self.shared.state.lock().apis.get(kind).cloned()
+    }
+
+    /// Likewise, if anybody else does than for this reason alone.
+    pub(super) fn wanted_api_besides(&self, kind: &GroupKind, reason: &str) -> Option<Arc<ApiType>> {
+        let state = self.shared.state.lock();
+        let mut reasons = state.wants.get(kind)?.reasons.keys();
+        let is_wanted = reasons.any(|other| other != reason);
+        state.apis.get(kind).filter(|_| is_wanted).cloned()
     }
 
     /// How a kind's watch fares.

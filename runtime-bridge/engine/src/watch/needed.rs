@@ -47,9 +47,11 @@ pub(crate) async fn watch_needed(watches: Arc<Watches>, store: Arc<Store>, metri
             let Some(resolved) = resolved.filter(|resolved| resolved.watchable) else {
                 continue;
             };
-            // A kind's own controller says in which version it is watched.
+            // A kind's own controller says in which version it is watched; else it stays the same as long as anything needs that.
+            let known = held.get(kind).map(|known| Arc::clone(&known.api));
             let watched = watches
-                .wanted_api(kind)
+                .wanted_api_besides(kind, REASON)
+                .or_else(|| known.filter(|api| all.contains(&api.version)))
                 .filter(|api| watches.resolve(&api.api_version(), kind.kind()).is_ok());
             let api = watched.unwrap_or(resolved.api);
             if held.get(kind).is_some_and(|known| known.api == api) {

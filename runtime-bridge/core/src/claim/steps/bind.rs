@@ -115,8 +115,12 @@ fn is_refused(of: &Facts, write: &ClaimWrite) -> bool {
     refused.is_some_and(|(refused, failed)| refused == write && of.snapshot.now < failed.retry_at)
 }
 
-/// Its last write failed, and it is neither time for another one nor is something else wanted.
+/// Its last write failed, or did not stay, and it is neither time for another one nor is something else wanted.
 fn is_held_back(of: &Facts, body: &CompositeBody) -> bool {
+    let disputed = of.disputed();
+    if disputed.is_some_and(|one| one.waits(&body.digest(), of.snapshot.now).is_some()) {
+        return true;
+    }
     of.memory.failed.as_ref().is_some_and(|failed| {
         failed.desired.as_ref() == Some(&body.digest()) && of.snapshot.now < failed.retry_at
     })

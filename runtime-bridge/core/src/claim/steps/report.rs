@@ -39,6 +39,7 @@ pub(in super::super) fn rest(of: &Facts) -> Rest {
     let times = [
         refused.map(|(_, failed)| failed.retry_at),
         failed(&of.memory.failed),
+        of.disputed().map(|one| one.next(now)),
         secret,
         unwatched,
         read,

@@ -15,6 +15,7 @@ use super::super::{
     live::{ObjectState, Ownership},
     outcome::{self, Flow, NEXT, act, earliest, until},
     plan::Plan,
+    reapplication::DISPUTED,
     record_events, rules,
     sentence::{names_of, some_of},
     snapshot::RunState,
@@ -148,9 +149,16 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
     };
     let recreations = missing(of).map(|(_, one)| rules::recreation_waits(of.snapshot, of.memory, &one.id));
     let recreation = earliest(recreations);
+    let composable = of.plan.iter().flat_map(Plan::composable);
+    let reapplications = composable.map(|(_, resource)| {
+        let one = rules::disputed(of.snapshot, of.memory, resource)?;
+        Some(one.next(of.snapshot.now))
+    });
+    let reapplication = earliest(reapplications);
     let silent = silent_until(of);
     let all = [
         recreation,
+        reapplication,
         retry,
         confirm,
         reads,
@@ -248,7 +256,8 @@ fn problem(of: &Context, name: &str, resource: &ComposedResource) -> Option<Stri
                 resource.id,
                 super::super::names::RESOURCE_NAME
             )),
-            Ownership::Ours | Ownership::Uncontrolled => None,
+            Ownership::Ours | Ownership::Uncontrolled => rules::disputed(of.snapshot, of.memory, resource)
+                .map(|_| format!("{} {DISPUTED}", resource.id)),
         },
     }
 }

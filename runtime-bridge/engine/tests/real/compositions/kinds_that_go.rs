@@ -1,12 +1,16 @@
 //! Versions and kinds that the cluster serves no more, while something of them is composed or protected.
 
-use bridge_core::function::{Readiness, Resource};
+use bridge_core::{
+    function::{Readiness, Resource},
+    watch_plan::GroupKind,
+};
+use bridge_engine::object::Key;
 use serde_json::{Value, json};
 
-use super::stage::{Bridge, Stage, order, orders};
+use super::stage::{Bridge, GROUP, Stage, order, orders};
 use crate::{
     admin::{self, TestKind},
-    harness::within,
+    harness::{LIMIT, within},
 };
 
 /// Of a kind that a test defines, in the API version that the value names.
@@ -107,6 +111,71 @@ async fn a_usage_in_a_version_of_then_protects_and_ends() {
     stage.gone(&protect).await;
     all_gone(&stage, &namespace).await;
     stage.gone(&kind.bucket(&namespace)).await;
+    bridge.end().await;
+}
+
+/// In which version the kind is watched, and whether its order looks again by the clock.
+fn watched(bridge: &Bridge, namespace: &str, kind: &MovingKind) -> (Option<String>, bool) {
+    let watched = bridge.engine.watches.wanted_api(&kind.0.api.kind);
+    let due =
+        bridge
+            .engine
+            .dispatcher
+            .due(&Key::new(GroupKind::new(GROUP, "Order"), Some(namespace), "shop"));
+    let looks = due.is_some_and(|due| due.running || due.next.is_some());
+    (watched.map(|api| api.version.clone()), looks)
+}
+
+/// Both versions stay served, as in the usual upgrade of a provider.
+#[tokio::test]
+async fn a_composed_kind_of_two_versions_is_followed_without_looking_again() {
+    let (stage, bridge, namespace, kind) = composed().await;
+    let usages = format!("/apis/protection.crossplane.io/v1beta1/namespaces/{namespace}/usages");
+    let of = json!({"apiVersion": kind.alpha(), "kind": "Bucket", "resourceRef": {"name": "other"}});
+    let usage = json!({
+        "apiVersion": "protection.crossplane.io/v1beta1", "kind": "Usage",
+        "metadata": {"name": "former"}, "spec": {"of": of, "reason": "why"},
+    });
+    stage.create(&usages, &usage).await;
+    let current = kind.alpha().replace("v1alpha1", "v1");
+    let values = json!({"spec": {"values": {"bucket": current}}});
+    let path = format!("{}/shop", orders(&namespace));
+    stage.admin.patch(&path, &values).await.unwrap();
+    let is_applied = |bucket: &Value| {
+        let mut managers = bucket["metadata"]["managedFields"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        managers.any(|one| one["apiVersion"] == current)
+    };
+    stage.object(&kind.bucket(&namespace), is_applied).await;
+    let becomes = async |version: &str| {
+        let wanted = (Some(version.to_owned()), false);
+        let wait = async {
+            while watched(&bridge, &namespace, &kind) != wanted {
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            }
+        };
+        let became = tokio::time::timeout(LIMIT, wait).await;
+        let (is, state) = (watched(&bridge, &namespace, &kind), bridge.engine.state());
+        assert!(became.is_ok(), "{is:?} is not {wanted:?}: {state:#?}");
+    };
+    // The usage needs that version.
+    becomes("v1alpha1").await;
+    let size = json!({"spec": {"size": 7}});
+    let bucket = kind.bucket(&namespace);
+    stage.admin.patch(&bucket, &size).await.unwrap();
+    stage.object(&bucket, |bucket| bucket["spec"]["size"] == 1).await;
+    // Nothing does any more.
+    let path = format!("{usages}/former");
+    stage.admin.delete(&path).await.unwrap();
+    stage.gone(&path).await;
+    becomes("v1").await;
+    stage.admin.patch(&bucket, &size).await.unwrap();
+    stage.object(&bucket, |bucket| bucket["spec"]["size"] == 1).await;
+    let path = format!("{}/shop", orders(&namespace));
+    stage.admin.delete(&path).await.unwrap();
+    all_gone(&stage, &namespace).await;
     bridge.end().await;
 }
 

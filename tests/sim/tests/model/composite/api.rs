@@ -18,6 +18,8 @@ pub struct Api {
     pub violations: Vec<String>,
     /// A webhook makes this of the data of what is written.
     pub alters: Option<(&'static str, &'static str)>,
+    /// A webhook leaves out the annotation by which the bridge knows what it applied.
+    pub strips_mark: bool,
 }
 
 /// Why a write was not carried out.
@@ -139,6 +141,11 @@ impl Api {
             && object["data"]["value"] == from
         {
             object["data"]["value"] = to.into();
+        }
+        if self.strips_mark
+            && let Some(annotations) = object["metadata"]["annotations"].as_object_mut()
+        {
+            annotations.remove(names::APPLIED);
         }
         object
     }

@@ -362,6 +362,70 @@ fn what_was_not_composed_is_left_to_the_garbage_collector() {
     );
 }
 
+/// For five minutes, `disturb` comes each second. How often the object was applied.
+fn applied_while(world: &mut World, id: &ObjectId, disturb: impl Fn(&mut World)) -> usize {
+    world.api.writes.clear();
+    let end = world.now + Duration::from_mins(5);
+    while world.now < end {
+        disturb(world);
+        let soon = world.now + Duration::from_secs(1);
+        world.settle_until(soon).unwrap();
+        world.now = world.now.max(soon);
+    }
+    let applied = format!("apply {id}");
+    world.api.writes.iter().filter(|write| **write == applied).count()
+}
+
+fn synced(world: &World) -> (Value, Value) {
+    let xr = composite(world).unwrap();
+    let synced = xr.condition("Synced").unwrap();
+    (synced["status"].clone(), synced["message"].clone())
+}
+
+#[test]
+fn what_somebody_else_changes_each_time_is_applied_with_a_back_off() {
+    let mut world = settled(&[TWO]);
+    let id = composed(&world)["a"].clone();
+    let revert = |world: &mut World| {
+        world.api.edit(&id, |mut object| {
+            object["data"]["value"] = "theirs".into();
+            Some(object)
+        });
+    };
+    let applied = applied_while(&mut world, &id, revert);
+    assert!((8..25).contains(&applied), "{applied}");
+    assert_eq!(synced(&world), (json!("False"), json!("Unsynced resources: a")));
+    // Nor does it take runs and status writes of the composite resource.
+    assert!(world.api.writes.len() < applied + 10, "{:?}", world.api.writes);
+    world.settle().unwrap();
+    assert_eq!(world.api.objects[&id]["data"]["value"], "1", "it is not given up");
+    assert_eq!(synced(&world).0, json!("True"));
+    finished(world);
+}
+
+#[test]
+fn what_loses_its_mark_each_time_is_applied_with_a_back_off() {
+    let mut world = World::new(configmaps);
+    world.api.strips_mark = true;
+    act(&mut world, TWO);
+    let soon = world.now + Duration::from_secs(10);
+    world.settle_until(soon).unwrap();
+    let id = composed(&world)["a"].clone();
+    let applied = applied_while(&mut world, &id, |_| {});
+    assert!((5..25).contains(&applied), "{applied}");
+    assert_eq!(
+        synced(&world),
+        (json!("False"), json!("Unsynced resources: a, b"))
+    );
+    // Something else that is desired is applied at once.
+    world
+        .api
+        .edit_xr(|xr| xr["spec"]["items"]["a"]["value"] = "2".into());
+    let soon = world.now + Duration::from_secs(10);
+    world.settle_until(soon).unwrap();
+    assert_eq!(world.api.objects[&id]["data"]["value"], "2");
+}
+
 /// Seed 90000379: the definition of what it composes is being deleted, and deletes that as soon as it is there.
 #[test]
 fn what_somebody_else_deletes_each_time_is_created_with_a_back_off() {
