@@ -37,31 +37,29 @@ pub fn observed(
     Ok(result)
 }
 
-/// The answer to a call, which must fit what was sent.
+/// The answer to a call, which must fit what was sent. An observation in it that is of another name is left out.
 pub fn outcome<A>(answer: A, call: &Call, kind: Option<&Kind>) -> Answered<Outcome>
 where
     Outcome: TryFrom<A, Error = Violation>,
 {
-    let outcome = Outcome::try_from(answer)?;
+    let mut outcome = Outcome::try_from(answer)?;
     outcome.check_answer(call.operation_verb(), &call.target.external_name)?;
-    let observation = match &outcome.result {
-        OutcomeResult::Completed(completed) => completed.observation.as_ref(),
-        OutcomeResult::Operation(_) | OutcomeResult::Failure(_) => None,
-    };
-    let within = |violation: Violation| violation.within("completed.observation");
-    if let Some(observation) = observation {
-        let names = [&outcome.external_name, &call.target.external_name];
-        for name in names {
-            observation.check_name(name).map_err(within)?;
-        }
+    let names = [outcome.external_name.clone(), call.target.external_name.clone()];
+    if let OutcomeResult::Completed(completed) = &mut outcome.result {
+        // It only saves an observation: the name and the details of the call's own resource count all the same.
+        completed
+            .observation
+            .take_if(|observation| names.iter().any(|name| observation.check_name(name).is_err()));
     }
     if let Some(kind) = kind {
         outcome.connection_details.check_declared(kind)?;
-        if let Some(observation) = observation {
+        if let OutcomeResult::Completed(completed) = &outcome.result
+            && let Some(observation) = &completed.observation
+        {
             observation
                 .connection_details
                 .check_declared(kind)
-                .map_err(within)?;
+                .map_err(|violation| violation.within("completed.observation"))?;
         }
     }
     Ok(outcome)

@@ -7,10 +7,10 @@ use jiff::Timestamp;
 use super::digest::BodyDigest;
 use crate::{back_off::policies, driver::Moment, rule::Rule};
 
-/// So often the same is applied without a pause: people and controllers change things now and then.
+/// So often in a row the same is applied without a pause.
 const AT_ONCE: u32 = 4;
-/// What has stayed for so long is disputed no more.
-const STAYED: Duration = Duration::from_mins(2);
+/// What has stayed for so long is disputed no more: who changes it now and then, as by a resync, is answered at once.
+const STAYED: Duration = Duration::from_secs(15);
 
 /// For people, behind its name.
 pub(crate) const DISPUTED: &str = "is changed by somebody else each time it is applied, or loses the annotation crossbridge.dev/applied on the way: it is applied with a back-off";
@@ -28,8 +28,8 @@ impl Reapplication {
     /// It was applied once more. Without a pause it would be changed back and forth as fast as the API server answers.
     pub(crate) fn after(former: Option<&Self>, desired: BodyDigest, moment: &Moment) -> Self {
         let same = former.filter(|former| former.desired == desired && !former.is_over(moment.now));
-        let times = same.map_or(0, |former| former.times).saturating_add(1);
-        let wait = match times.saturating_sub(AT_ONCE) {
+        let times = same.map_or(0, |former| former.times.min(u32::from(u16::MAX))) + 1;
+        let wait = match (times + 1).saturating_sub(AT_ONCE) {
             0 => Duration::ZERO,
             beyond => policies::API.wait(beyond, moment.jitter),
         };
@@ -48,7 +48,7 @@ impl Reapplication {
     /// This was applied more often than people and controllers change things.
     pub(crate) fn is_disputed(&self, desired: &BodyDigest, now: Timestamp) -> bool {
         let is_same = self.desired == *desired && !self.is_over(now);
-        is_same && self.times > AT_ONCE && !Rule::ReapplicationBacksOff.is_off()
+        is_same && self.times >= AT_ONCE && !Rule::ReapplicationBacksOff.is_off()
     }
 
     /// Until when this is not applied again; `None`: it may be.

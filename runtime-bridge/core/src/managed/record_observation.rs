@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::external::{CallError, Observation, ObserveResult, Verb};
+use crate::external::{CallError, Observation, ObserveResult, Secrets, Verb};
 
 use super::{
     attempt::Attempt,
@@ -64,6 +64,7 @@ impl ReconcileMemory {
                 } else {
                     self.observed.end_absence();
                 }
+                self.connection.hold(Secrets::default());
                 ObservedState::Absent(absent)
             }
             Ok(ObserveResult::Failed(failure)) => {
@@ -106,11 +107,13 @@ impl ReconcileMemory {
         if !self.connection.holds_any() {
             return;
         }
-        let is_own = match self.observed.last_state() {
-            Some(ObservedState::Exists(observation)) => rules::is_own(snapshot, observation),
-            // It is not kept beyond the reconcile that brought it, in which this is asked.
-            Some(ObservedState::Absent(_)) | None => false,
-        };
+        // Of other inputs it is observed again before anything is decided: by another config, or none, it is not known whose it is.
+        let inputs = ReconcileInputs::of(snapshot);
+        let last = self.observed.last().filter(|last| last.inputs == inputs);
+        let is_own = last.is_some_and(|last| match &last.found {
+            ObservedState::Exists(observation) => rules::is_own(snapshot, observation),
+            ObservedState::Absent(_) => false,
+        });
         if is_own {
             self.connection.keep_held();
         }
@@ -120,6 +123,8 @@ impl ReconcileMemory {
     pub(super) fn take_once(&mut self, observation: &mut Observation) {
         self.connection
             .keep(&std::mem::take(&mut observation.connection_details));
+        // What was observed before is not what this is of.
+        self.connection.hold(Secrets::default());
         self.queue_warnings(&std::mem::take(&mut observation.warnings));
     }
 

@@ -54,7 +54,8 @@ pub(crate) async fn watch_needed(watches: Arc<Watches>, store: Arc<Store>, metri
                 .or_else(|| known.filter(|api| all.contains(&api.version)))
                 .filter(|api| watches.resolve(&api.api_version(), kind.kind()).is_ok());
             let api = watched.unwrap_or(resolved.api);
-            if held.get(kind).is_some_and(|known| known.api == api) {
+            let is_watched = watches.wanted_api(kind).as_ref() == Some(&api);
+            if is_watched && held.get(kind).is_some_and(|known| known.api == api) {
                 continue;
             }
             let watched = Held {

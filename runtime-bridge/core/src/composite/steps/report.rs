@@ -113,7 +113,7 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
     let retry = earliest(retries.chain(deletions));
     let reads = of.memory.failed_reads.values().map(|until| Some(*until));
     let reads = earliest(reads);
-    // Nothing tells when its kind is served, or what becomes of objects that are not watched.
+    // Nothing tells what becomes of objects that are not watched. That a kind is served is told; it is looked at again all the same.
     let is_unwatched = of.snapshot.is_unwatched
         || in_use_yet(of).next().is_some()
         || of

@@ -95,15 +95,28 @@ pub fn denote_same_resource(kind: &Kind, one: &Document, other: &Document) -> bo
 
 /// The fact differs from what is desired in what cannot be changed.
 fn is_apart(kind: &Kind, desired: &Document, fact: &Document) -> bool {
-    let differences = differences_by_rules(&kind.parameters_schema, &kind.field_rules, desired, fact);
-    differences.iter().any(|difference| difference.needs_replacement)
+    !fixed_differences(kind, desired, fact).is_empty()
 }
 
-/// What was found agrees with all that the other object fixes, and this one does not ask for it at a place that the other leaves open: it is the other's,
-/// whatever this one asks for.
+/// Paths of the fields that cannot be changed, and in which the fact differs from what is desired.
+fn fixed_differences(kind: &Kind, desired: &Document, fact: &Document) -> Vec<String> {
+    let differences = differences_by_rules(&kind.parameters_schema, &kind.field_rules, desired, fact);
+    let fixed = differences
+        .into_iter()
+        .filter(|difference| difference.needs_replacement);
+    fixed.map(|difference| difference.path).collect()
+}
+
+/// What was found is the other's, whatever this one asks for: it agrees with all that the other fixes, of which this one fixes something otherwise or not
+/// at all. But what this one fixes, finds so, and the other leaves open may be a place: the other's is elsewhere then.
 pub fn is_found_of_other(kind: &Kind, ours: &Document, other: &Document, found: &Document) -> bool {
-    let is_elsewhere = !is_apart(kind, ours, found) && is_apart(kind, ours, other);
-    !Rule::FoundIsTheOthers.is_off() && !is_apart(kind, other, found) && !is_elsewhere
+    let fixed = |desired, fact| fixed_differences(kind, desired, fact);
+    let beyond_found = fixed(ours, found);
+    let is_elsewhere = || fixed(ours, other).iter().any(|path| !beyond_found.contains(path));
+    !Rule::FoundIsTheOthers.is_off()
+        && fixed(other, found).is_empty()
+        && !fixed(other, ours).is_empty()
+        && !is_elsewhere()
 }
 
 /// What was found is this object's, as far as one can tell: nobody else's, of its account, and its own work where one is under way.

@@ -66,6 +66,22 @@ fn results(case: &str) -> Option<Vec<RunResult>> {
     })
 }
 
+/// Of what cannot be composed: another resource of the same order is.
+const SPARES: [&str; 7] = [
+    "bad-name",
+    "cluster-scoped",
+    "itself",
+    "rejected",
+    "denied",
+    "not-served",
+    "theirs",
+];
+
+/// Name of what is composed beside it.
+fn sound(case: &str) -> String {
+    format!("beside-{case}")
+}
+
 /// The order says in `spec.values.case` what its function does wrong.
 pub fn respond(case: &str, request: &RunRequest) -> RunResponse {
     let mut response = RunResponse {
@@ -83,6 +99,9 @@ pub fn respond(case: &str, request: &RunRequest) -> RunResponse {
         };
         response.desired.resources.insert(name.to_owned(), resource);
     };
+    if SPARES.contains(&case) {
+        desire("sound", config_map(&sound(case)));
+    }
     match case {
         "no-kind" => desire("bad", json!({"apiVersion": "v1"})),
         "no-version" => desire("bad", json!({"kind": "ConfigMap"})),
@@ -311,6 +330,9 @@ async fn a_wrong_answer_is_named_and_troubles_nobody_else() {
         stage
             .create(&orders(&namespace), &order(case, &json!({ "case": case })))
             .await;
+    }
+    for case in SPARES {
+        stage.object(&format!("{maps}/{}", sound(case)), |_| true).await;
     }
     let events = format!("/api/v1/namespaces/{namespace}/events");
     for (case, parts) in CASES {

@@ -175,19 +175,20 @@ pub(super) fn was_listed(state: &ClusterState, composite: &str, object: &Value) 
     of_it.any(|commit| lists(&commit.new, object))
 }
 
-/// Whether an object of this name was created for the same owner before this commit creates it.
-pub(super) fn existed_before(state: &ClusterState, created: &Commit) -> bool {
-    owners_before(state, created).any(|owner| owner == owner_uid(created))
+/// Whether an object of this name was created for the same owner after this revision, and before this commit creates it.
+pub(super) fn existed_since(state: &ClusterState, sent: u64, created: &Commit) -> bool {
+    owners_since(state, sent, created).any(|owner| owner == owner_uid(created))
 }
 
-/// Whether an object of this name was created for another owner, or none, before this commit creates it.
-pub(super) fn was_taken_before(state: &ClusterState, created: &Commit) -> bool {
-    owners_before(state, created).any(|owner| owner != owner_uid(created))
+/// Likewise, for another owner, or none.
+pub(super) fn was_taken_since(state: &ClusterState, sent: u64, created: &Commit) -> bool {
+    owners_since(state, sent, created).any(|owner| owner != owner_uid(created))
 }
 
 /// For whom objects of this name were created.
-fn owners_before<'a>(
+fn owners_since<'a>(
     state: &'a ClusterState,
+    sent: u64,
     created: &'a Commit,
 ) -> impl Iterator<Item = Option<&'a Value>> {
     let name = |object| {
@@ -197,7 +198,7 @@ fn owners_before<'a>(
         )
     };
     let former = state.history.iter().filter(move |commit| {
-        commit.revision < created.revision
+        (sent + 1..created.revision).contains(&commit.revision)
             && commit.happened == EventKind::Added
             && commit.resource == created.resource
             && name(&commit.new) == name(&created.new)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bridge_core::{
     external::{Config, Verb},
-    managed::{Policies, names},
+    managed::{Policies, Problem, names},
 };
 use serde_json::{Map, Value, json};
 
@@ -43,6 +43,30 @@ fn untouched(model: &Model, subject: &Subject) {
 
 fn known_names() -> [Subject; 4] {
     [kinds::named(), kinds::bucket(), kinds::queue(), kinds::table()]
+}
+
+#[test]
+fn trace_34_details_of_another_account_are_not_published() {
+    let mut model = moved(&kinds::named(), "");
+    model
+        .etcd
+        .edit(|object| object.managed.wants_connection_secret = true);
+    // Nothing is remembered of ours.
+    model.bridges[A].crash();
+    model.secret.0.clear();
+    model.rest();
+    assert_eq!(model.value("Synced"), "False/ConfigIdentityChanged");
+    assert!(model.secret.0.is_empty());
+    // Nor while nobody can tell what the config means.
+    model.config = Err(Problem {
+        reason: "SecretNotFound".to_owned(),
+        message: "the Secret is not there".to_owned(),
+    });
+    model.rest();
+    assert!(model.secret.0.is_empty(), "{}", model.log.join("\n"));
+    model.config = Ok(config("account-1"));
+    model.ends_ready();
+    assert!(!model.secret.0.is_empty());
 }
 
 #[test]

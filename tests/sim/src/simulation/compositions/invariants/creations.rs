@@ -23,13 +23,15 @@ pub(super) fn references_come_first(written: &Written) -> Option<String> {
         return None;
     }
     let (what, uid) = (about(object), owner["uid"].as_str()?);
+    let sent = written.request.map_or(u64::MAX - 1, |request| request.revision);
     match state::composite(written.state, uid) {
         // A composite resource that vanishes does not wait for what was sent: the collector deletes what lands late.
         // Nor does the process after the next wait for what a dead one had sent, if it finds that created by the one between; nor does any while the
         // name is somebody else's.
         None if (written.vanishing_parents
-            || written.sender.successors > 1 && state::existed_before(written.state, written.commit)
-            || state::was_taken_before(written.state, written.commit))
+            || written.sender.successors > 1
+                && state::existed_since(written.state, sent, written.commit)
+            || state::was_taken_since(written.state, sent, written.commit))
             && was_sent_before_its_end(written, uid)
             && state::was_listed(written.state, uid, object) =>
         {
