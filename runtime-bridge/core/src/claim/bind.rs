@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CompositeBody, bond, facts::Facts, names};
 use crate::{
-    composite::{Difference, differences, names as composite_names},
+    composite::{Difference, Reapplication, differences, names as composite_names},
     definition::UpdatePolicy,
     rule::Rule,
 };
@@ -41,6 +41,14 @@ pub(super) fn is_in_step(of: &Facts, body: &CompositeBody) -> bool {
     let differences = differences(body.content(), xr.object());
     let is_known = |(uid, known): &(String, Vec<Difference>)| uid == xr.uid() && *known == differences;
     as_wanted && (differences.is_empty() || of.memory.altered.as_ref().is_some_and(is_known))
+}
+
+/// The same was applied to the composite resource again and again, as it does not stay.
+pub(super) fn disputed<'a>(of: &Facts<'a>) -> Option<&'a Reapplication> {
+    let (uid, one) = of.memory.reapplied.as_ref()?;
+    of.bindable().filter(|xr| xr.uid() == uid)?;
+    one.is_disputed(&body(of).digest(), of.snapshot.now)
+        .then_some(one)
 }
 
 fn labels(of: &Facts) -> Map<String, Value> {

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::{Bond, ClaimMemory, SecretRefs, Snapshot, bind::body};
+use super::{Bond, ClaimMemory, SecretRefs, Snapshot};
 use crate::{
-    composite::{LiveObject, ObjectState, READY, Reapplication, SYNCED},
+    composite::{LiveObject, ObjectState, READY, SYNCED},
     definition::UpdatePolicy,
 };
 
@@ -40,14 +40,6 @@ impl<'a> Facts<'a> {
     /// The composite resource that is the claim's, or is to be.
     pub fn bindable(&self) -> Option<&'a LiveObject> {
         self.xr.filter(|_| !matches!(self.bond, Some(Bond::Others(_))))
-    }
-
-    /// The same was applied to its composite resource again and again, as it does not stay.
-    pub fn disputed(&self) -> Option<&'a Reapplication> {
-        let (uid, one) = self.memory.reapplied.as_ref()?;
-        self.bindable().filter(|xr| xr.uid() == uid)?;
-        one.is_disputed(&body(self).digest(), self.snapshot.now)
-            .then_some(one)
     }
 
     /// Why nothing is known of the composite resource.

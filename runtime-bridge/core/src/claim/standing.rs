@@ -1,7 +1,9 @@
 //! How a claim stands: what its status says once all that can be done is done.
 
 use super::{
-    Bond, blocked,
+    Bond,
+    bind::disputed,
+    blocked,
     facts::Facts,
     memory::FailedWrite,
     rules,
@@ -242,7 +244,7 @@ fn problem(of: &Facts) -> Option<(ClaimEvent, String)> {
             format!("{CANNOT_BIND}: {message}"),
         ));
     }
-    if of.disputed().is_some() {
+    if disputed(of).is_some() {
         let message = format!(
             "{CANNOT_BIND}: composite resource {:?} {DISPUTED}",
             of.snapshot.name

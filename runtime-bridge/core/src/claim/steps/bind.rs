@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::{
     CompositeBody,
-    bind::{body, is_in_step},
+    bind::{body, disputed, is_in_step},
     decision::{Action, ClaimWrite, CompositeChange},
     facts::Facts,
     outcome::{Flow, NEXT, act, rest, write_status},
@@ -117,8 +117,7 @@ fn is_refused(of: &Facts, write: &ClaimWrite) -> bool {
 
 /// Its last write failed, or did not stay, and it is neither time for another one nor is something else wanted.
 fn is_held_back(of: &Facts, body: &CompositeBody) -> bool {
-    let disputed = of.disputed();
-    if disputed.is_some_and(|one| one.waits(&body.digest(), of.snapshot.now).is_some()) {
+    if disputed(of).is_some_and(|one| one.waits(&body.digest(), of.snapshot.now).is_some()) {
         return true;
     }
     of.memory.failed.as_ref().is_some_and(|failed| {

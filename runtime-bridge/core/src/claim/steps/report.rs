@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::super::{
+    bind::disputed,
     facts::Facts,
     outcome::{self, Flow, NEXT, earliest, until},
     standing::Standing,
@@ -39,7 +40,7 @@ pub(in super::super) fn rest(of: &Facts) -> Rest {
     let times = [
         refused.map(|(_, failed)| failed.retry_at),
         failed(&of.memory.failed),
-        of.disputed().map(|one| one.next(now)),
+        disputed(of).map(|one| one.next(now)),
         secret,
         unwatched,
         read,

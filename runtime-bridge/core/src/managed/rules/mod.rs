@@ -6,6 +6,7 @@ mod answer;
 mod call;
 mod location;
 mod operation;
+mod own;
 mod owner;
 mod person;
 mod recorded;
@@ -29,10 +30,11 @@ pub use operation::{
     has_newer_operation, is_of_the_recorded_resource, may_adopt_operation, may_be_deleted_while_created,
     operation_ends_the_create,
 };
+pub use own::is_own;
 pub use owner::{
     Ownership, OwnershipClaim, conflicting_object, denote_same_resource, foreign_owner, is_conflicting,
-    is_found_of_other, is_own, may_be_its_work, name_to_create, needs_confirmation, ownership,
-    ownership_claim, why_not_adopted,
+    is_found_of_other, may_be_its_work, name_to_create, needs_confirmation, ownership, ownership_claim,
+    why_not_adopted,
 };
 pub use person::{breaks_name_rules, may_ask_person, question_is_about};
 pub use recorded::{

@@ -1,6 +1,6 @@
 //! Whose an external resource is.
 
-use super::{location::found_in_another_account, recorded::bound};
+use super::recorded::bound;
 use crate::managed::{
     diff::differences_by_rules,
     last_observation::ObservedState,
@@ -117,29 +117,6 @@ pub fn is_found_of_other(kind: &Kind, ours: &Document, other: &Document, found: 
         && fixed(other, found).is_empty()
         && !fixed(other, ours).is_empty()
         && !is_elsewhere()
-}
-
-/// What was found is this object's, as far as one can tell: nobody else's, of its account, and its own work where one is under way.
-pub fn is_own(snapshot: &Snapshot, observation: &Observation) -> bool {
-    if Rule::OwnDetailsAlone.is_off() {
-        return true;
-    }
-    let stored = snapshot.managed.record();
-    let record = match &*stored {
-        Stored::Owned(record) => Some(&**record),
-        Stored::None => None,
-        Stored::Unreadable(_) => return false,
-    };
-    let is_work = |record: &Record| {
-        snapshot.managed.confirms(record)
-            || record.create().is_none()
-            || may_be_its_work(snapshot, record, observation)
-    };
-    let is_of_record =
-        |record: &Record| !found_in_another_account(snapshot, record, observation) && is_work(record);
-    foreign_owner(snapshot, observation).is_none()
-        && !needs_confirmation(snapshot, record, observation)
-        && record.is_none_or(is_of_record)
 }
 
 /// The name of what this object is about to make, where it is known beforehand: as long as nothing of it is recorded.
