@@ -66,7 +66,8 @@ async fn pack(repository: &Path, at: &Path) -> Result<(), BuildError> {
         let archive = packed
             .join("package")
             .join(format!("{name}-{}.crate", env!("CARGO_PKG_VERSION")));
-        run(Spawn::new("tar").arg("-xzf").arg(archive).arg("-C").arg(at)).await?;
+        // Not of the times in the archive, which are always the same: cargo would not see what has changed.
+        run(Spawn::new("tar").arg("-xzmf").arg(archive).arg("-C").arg(at)).await?;
     }
     Ok(())
 }

@@ -67,15 +67,7 @@ fn results(case: &str) -> Option<Vec<RunResult>> {
 }
 
 /// Of what cannot be composed: another resource of the same order is.
-const SPARES: [&str; 7] = [
-    "bad-name",
-    "cluster-scoped",
-    "itself",
-    "rejected",
-    "denied",
-    "not-served",
-    "theirs",
-];
+const SPARES: [&str; 6] = ["bad-name", "itself", "rejected", "denied", "not-served", "theirs"];
 
 /// Name of what is composed beside it.
 fn sound(case: &str) -> String {
