@@ -250,3 +250,37 @@ fn a_claim_that_goes_before_it_was_bound_leaves_nothing() {
         }
     }
 }
+
+#[test]
+fn a_composite_resource_that_somebody_else_changes_each_time_is_applied_with_a_back_off() {
+    let mut world = World::new();
+    act(&mut world, Step::Create(1));
+    world.settle().unwrap();
+    let name = claim(&world, SHOP).unwrap().composite().unwrap().to_owned();
+    world.api.writes.clear();
+    let end = world.now + Duration::from_mins(5);
+    while world.now < end {
+        world.api.edit_xr(&name, |xr| xr["spec"]["size"] = 7.into());
+        let soon = world.now + Duration::from_secs(1);
+        world.settle_until(soon).unwrap();
+        world.now = world.now.max(soon);
+    }
+    let applied = world
+        .api
+        .writes
+        .iter()
+        .filter(|write| **write == format!("apply {name}"));
+    let applied = applied.count();
+    assert!((8..25).contains(&applied), "{applied}");
+    let (reason, message) = condition(&claim(&world, SHOP).unwrap(), "Synced");
+    assert_eq!(reason, "ReconcileError");
+    assert!(
+        message.contains("is changed by somebody else each time it is applied"),
+        "{message}"
+    );
+    world.settle().unwrap();
+    assert_eq!(world.api.xrs[&name]["spec"]["size"], 1, "it is not given up");
+    let (reason, _) = condition(&claim(&world, SHOP).unwrap(), "Synced");
+    assert_eq!(reason, "ReconcileSuccess");
+    live(&mut world, &[Step::Delete]).unwrap();
+}
