@@ -5,17 +5,12 @@ use std::{
     sync::Arc,
 };
 
-use bridge_core::{
-    queue::{Priority, Wake},
-    watch_plan::GroupKind,
-};
+use bridge_core::watch_plan::GroupKind;
 use parking_lot::Mutex;
 
 use crate::{
-    clock::Clock,
-    dispatch::{Dispatcher, spread},
+    dispatch::Dispatcher,
     object::Key,
-    random,
     watch::{ServedChange, Watches},
 };
 
@@ -56,18 +51,11 @@ impl AwaitedKinds {
         self: Arc<Self>,
         mut served: ServedChange,
         watches: Arc<Watches>,
-        (dispatcher, clock): (Arc<Dispatcher>, Arc<dyn Clock>),
+        dispatcher: Arc<Dispatcher>,
     ) {
         while served.changed().await.is_ok() {
             let users = self.take(|(api_version, kind)| watches.resolve_any(api_version, kind).is_ok());
-            let (now, spread) = (clock.now(), spread(users.len()));
-            for user in users {
-                let wake = Wake {
-                    at: now + spread.mul_f64(random::fraction()),
-                    priority: Priority::Dependency,
-                };
-                dispatcher.enqueue(&user, wake);
-            }
+            dispatcher.wake_dependants(users);
         }
     }
 }

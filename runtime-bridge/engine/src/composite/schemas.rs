@@ -9,7 +9,6 @@ use std::{
 use bridge_core::{
     composite::{ContentDigest, Found},
     function::{SchemaSelector, schema_of_kind},
-    queue::{Priority, Wake},
     watch_plan::GroupKind,
 };
 use jiff::Timestamp;
@@ -19,14 +18,8 @@ use tokio::time::timeout;
 
 use super::schema;
 use crate::{
-    api_error::ApiError,
-    clock::Clock,
-    dispatch::{Dispatcher, spread},
-    engine::Engine,
-    object::Key,
-    random,
-    watch::ServedChange,
-    write::Writer,
+    api_error::ApiError, clock::Clock, dispatch::Dispatcher, engine::Engine, object::Key,
+    watch::ServedChange, write::Writer,
 };
 
 /// Names all documents, each with a digest of what it says.
@@ -252,14 +245,7 @@ impl Schemas {
             return;
         };
         let users = self.known.lock().compare(&index);
-        let (now, spread) = (self.clock.now(), spread(users.len()));
-        for user in users {
-            let wake = Wake {
-                at: now + spread.mul_f64(random::fraction()),
-                priority: Priority::Dependency,
-            };
-            dispatcher.enqueue(&user, wake);
-        }
+        dispatcher.wake_dependants(users);
     }
 }
 

@@ -5,18 +5,12 @@ use std::{
     sync::Arc,
 };
 
-use bridge_core::{
-    composite::SecretName,
-    queue::{Priority, Wake},
-    watch_plan::GroupKind,
-};
+use bridge_core::{composite::SecretName, watch_plan::GroupKind};
 use parking_lot::Mutex;
 
 use crate::{
-    dispatch::spread,
     engine::Engine,
     object::{ApiType, Key},
-    random,
     store::Listener,
     watch::Subscription,
 };
@@ -92,18 +86,11 @@ impl SecretUsers {
 
     /// A change of a Secret is the turn of all for whom it counts.
     pub(super) fn subscribe(self: &Arc<Self>, engine: &Engine) -> Subscription {
-        let (users, clock) = (Arc::clone(self), Arc::clone(&engine.clock));
+        let users = Arc::clone(self);
         let dispatcher = Arc::clone(&engine.dispatcher);
         let listener: Arc<Listener> = Arc::new(move |change| {
             let users = users.of(&change.key);
-            let (now, spread) = (clock.now(), spread(users.len()));
-            for user in users {
-                let wake = Wake {
-                    at: now + spread.mul_f64(random::fraction()),
-                    priority: Priority::Dependency,
-                };
-                dispatcher.enqueue(&user, wake);
-            }
+            dispatcher.wake_dependants(users);
         });
         let reason = "connection details and credentials of composite resources";
         engine

@@ -13,7 +13,6 @@ use bridge_core::{
     composite::Settings,
     driver::{ApiFailure, ApiFailureKind, Leadership as Right},
     function::Functions,
-    queue::{Priority, Wake},
 };
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -26,13 +25,12 @@ use super::{
 use crate::{
     api_error::ApiError,
     clock::Clock,
-    dispatch::{Dispatcher, spread},
+    dispatch::Dispatcher,
     engine::Engine,
     event::EventRecorder,
     lease::Leadership,
     metrics::Metrics,
     object::Object,
-    random,
     secret::SecretReader,
     shell::Detached,
     store::Store,
@@ -89,7 +87,7 @@ impl CompositeShared {
         let follow_kinds = Arc::clone(&awaited_kinds).follow(
             engine.watches.served_changes(),
             Arc::clone(&engine.watches),
-            (Arc::clone(&engine.dispatcher), Arc::clone(&engine.clock)),
+            Arc::clone(&engine.dispatcher),
         );
         Arc::new(Self {
             _secrets: secret_users.subscribe(engine),
@@ -121,14 +119,7 @@ impl CompositeShared {
     /// Functions answer again, or listen elsewhere: composite resources whose last run waits for one of them get their turns.
     pub(crate) fn publish_function_news(&self, functions: &BTreeSet<String>) {
         let waiting = self.function_news.publish(functions);
-        let (now, spread) = (self.clock.now(), spread(waiting.len()));
-        for user in waiting {
-            let wake = Wake {
-                at: now + spread.mul_f64(random::fraction()),
-                priority: Priority::Dependency,
-            };
-            self.dispatcher.enqueue(&user, wake);
-        }
+        self.dispatcher.wake_dependants(waiting);
     }
 
     /// Begins nothing more.

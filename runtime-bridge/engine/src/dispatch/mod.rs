@@ -5,8 +5,6 @@ mod marks;
 mod shared;
 mod steps;
 
-pub(crate) use marks::spread;
-
 use std::{
     collections::BTreeMap,
     sync::{
@@ -17,7 +15,7 @@ use std::{
 };
 
 use bridge_core::{
-    queue::{Counts, Due, Queue, Wake},
+    queue::{Counts, Due, Priority, Queue, Wake},
     watch_plan::GroupKind,
 };
 use parking_lot::{Mutex, RwLock};
@@ -34,6 +32,7 @@ use crate::{
     clock::Clock,
     metrics::{KindLabel, Metrics},
     object::{Key, Object},
+    random,
     reconcile::Reconcile,
     store::{Change, Store},
 };
@@ -139,6 +138,22 @@ impl Dispatcher {
     /// It is this object's turn, for a reason that the store does not know of.
     pub fn enqueue(&self, key: &Key, wake: Wake) {
         self.shared.mark_lasting(key, "", wake);
+    }
+
+    /// Something changes for all of these: they get their turns, many of them spread.
+    pub(crate) fn wake_dependants(
+        &self,
+        dependants: impl IntoIterator<Item = Key, IntoIter: ExactSizeIterator>,
+    ) {
+        let dependants = dependants.into_iter();
+        let (now, spread) = (self.shared.clock.now(), marks::spread(dependants.len()));
+        for dependant in dependants {
+            let wake = Wake {
+                at: now + spread.mul_f64(random::fraction()),
+                priority: Priority::Dependency,
+            };
+            self.enqueue(&dependant, wake);
+        }
     }
 
     /// Whether objects of this kind are given their turns.
