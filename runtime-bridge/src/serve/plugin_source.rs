@@ -118,6 +118,8 @@ impl KindSource for PluginSource {
 
 impl ConnectedSource {
     fn new(connected: &Connected, groups: Groups, parts: Parts) -> Self {
+        let shared = parts.shared.for_plugin();
+        let parts = Parts { shared, ..parts };
         Self {
             state: connected.plugin.state(),
             external: Arc::new(connected.plugin.clone()),

@@ -55,6 +55,8 @@ policies! {
         "a write that met another writer's; that version has been read meanwhile";
     API_REJECTED = seconds(30, 600), "",
         "a write that the API server rejects until a person changes something";
+    AT_PROVIDER = seconds(60, 600).without_jitter(), "",
+        "a `status.atProvider` that the API server rejects; the rest of the status is written meanwhile";
     PERSIST = millis(50, 5_000), "",
         "the write that stores an answer, before which nothing else is done";
     WATCH = millis(50, 5_000), "",

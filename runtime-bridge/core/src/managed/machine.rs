@@ -260,6 +260,13 @@ impl Machine for ManagedMachine {
         if failure.kind == ApiFailureKind::Rejected {
             memory.events.push(rejected(request(action), failure));
         }
+        match (action, failure.kind) {
+            (Action::WriteStatus(_), ApiFailureKind::Rejected) => {
+                memory.at_provider_refusal.reject(&failure.message);
+            }
+            (Action::WriteStatus(_), _) => memory.at_provider_refusal.end(false),
+            _ => {}
+        }
     }
 
     fn count_failed_write(memory: &mut ReconcileMemory) -> u32 {

@@ -19,6 +19,7 @@
 mod actions;
 mod annotations;
 mod approval;
+mod at_provider_refusal;
 mod attempt;
 mod context;
 mod decide;

@@ -39,7 +39,7 @@ pub trait Neighbours {
     fn get(&self, namespace: &str, name: &str) -> Option<Neighbour>;
 }
 
-/// One claim for each canonical id, and one canonical id for each object. Kept by those alone who have a right to it, or a restart would give
+/// Of the kinds of one plugin: one claim for each canonical id, and one canonical id for each object. Kept by those alone who have a right to it, or a restart would give
 /// it to whoever observes first.
 #[derive(Debug, Clone, Default)]
 pub struct OwnershipClaims {

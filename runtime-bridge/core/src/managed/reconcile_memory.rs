@@ -14,6 +14,7 @@ use crate::reasons::Reason;
 use crate::rule::Rule;
 
 use super::{
+    at_provider_refusal::AtProviderRefusal,
     decision::Event,
     last_observation::{LastObservation, ObservedState},
     reconcile_inputs::ReconcileInputs,
@@ -50,6 +51,7 @@ pub struct ReconcileMemory {
     pub(super) leaving_since: Option<Timestamp>,
     /// What the API server made of the newest status, where it did not store it as it was sent.
     pub(super) status_echo: StatusEcho,
+    pub(super) at_provider_refusal: AtProviderRefusal,
     /// How many status writes came lately for texts and data alone.
     pub(super) status_pace: StatusPace,
     /// The last step of this pass was a status write that left the object at its resourceVersion: the next one would too.
@@ -144,6 +146,7 @@ impl ReconcileMemory {
     /// Takes in what became of a status that was sent. `changed`: the object's resourceVersion did.
     pub fn learn_status(&mut self, sent: &Status, stored: &Status, changed: bool) {
         self.status_echo.learn(sent, stored);
+        self.at_provider_refusal.end(true);
         self.status_unchanged = !changed && sent != stored;
     }
 

@@ -90,8 +90,9 @@ impl ReconcileMemory {
 
     /// Likewise of a Delete that a status records. It is always a new one.
     pub fn begin_status(&mut self, snapshot: &Snapshot, write: &StatusWrite) {
-        self.status_pace
-            .begin(&snapshot.managed.status, &write.status, snapshot.now);
+        let old = &snapshot.managed.status;
+        self.status_pace.begin(old, &write.status, snapshot.now);
+        self.at_provider_refusal.begin(old, &write.status, snapshot.now);
         if let Some(attempt) = &write.allows {
             self.calls.begin_intent(attempt.token());
         }

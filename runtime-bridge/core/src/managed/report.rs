@@ -32,6 +32,7 @@ pub(super) struct Report {
     pub synced: Option<ConditionValue>,
     pub operation: Option<OperationReport>,
     pub overdue: String,
+    /// As the API server stores it, once it is compared.
     pub at_provider: Option<Document>,
     pub create_token: Option<String>,
     pub question: Option<Question>,
@@ -148,6 +149,17 @@ impl Report {
             synced.message.push_str(&answer);
         }
         let old = &snapshot.managed.status;
+        report.at_provider = report
+            .at_provider
+            .map(|at_provider| as_stored(&snapshot.kind.status_schema, &at_provider));
+        let refusal = &memory.at_provider_refusal;
+        if let Some((until, message)) = refusal.leave_out(old, &mut report.at_provider, snapshot.now) {
+            // What is wrong already is said first.
+            if report.synced.as_ref().is_none_or(|synced| synced.status) {
+                report.synced = Some(ConditionValue::no(ConditionReason::ReconcileError, message));
+            }
+            rest = rest.or_retry_at(until);
+        }
         let mut events: Vec<Event> = report.event.take().into_iter().collect();
         let mut new = report.apply(snapshot, old);
         memory.status_echo.put_back(old, &mut new);
@@ -210,7 +222,7 @@ impl Report {
             status.progress.create_token = token;
         }
         if let Some(at_provider) = self.at_provider {
-            status.at_provider = Some(as_stored(&snapshot.kind.status_schema, &at_provider));
+            status.at_provider = Some(at_provider);
         }
         let requested = snapshot.managed.annotation(names::RECONCILE_REQUESTED);
         if !requested.is_empty() {

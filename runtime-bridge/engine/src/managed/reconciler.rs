@@ -109,9 +109,19 @@ impl Shared {
         })
     }
 
-    /// What one kind shares with the others, with what is its own: it can be stopped, and its objects are counted, by itself.
+    /// For the kinds of one plugin, which ids of its external system belong to: another system may have equal ones.
+    #[must_use]
+    pub fn for_plugin(&self) -> Arc<Self> {
+        Arc::new(self.with_claims(Arc::default()))
+    }
+
+    /// What one kind shares with the others of its plugin, with what is its own: it can be stopped, and its objects are counted, by itself.
     fn for_kind(&self) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(self.with_claims(Arc::clone(&self.claims)))
+    }
+
+    fn with_claims(&self, claims: Arc<Mutex<OwnershipClaims>>) -> Self {
+        Self {
             store: Arc::clone(&self.store),
             watches: Arc::clone(&self.watches),
             dispatcher: self.dispatcher.clone(),
@@ -122,7 +132,7 @@ impl Shared {
             clock: Arc::clone(&self.clock),
             digester: self.digester.clone(),
             suspensions: Arc::clone(&self.suspensions),
-            claims: Arc::clone(&self.claims),
+            claims,
             counts: Counts::new(Arc::clone(&self.metrics)),
             metrics: Arc::clone(&self.metrics),
             settings: Arc::clone(&self.settings),
@@ -131,7 +141,7 @@ impl Shared {
             draining: Arc::clone(&self.draining),
             stopped: AtomicBool::new(false),
             detached: self.detached.clone(),
-        })
+        }
     }
 
     /// Begins nothing more. Calls that run are waited for by [`Shared::drain`].

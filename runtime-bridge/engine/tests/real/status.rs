@@ -8,6 +8,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     harness::{until, within},
+    managed::not_stored,
     things::{Process, RealHarness},
 };
 
@@ -150,4 +151,42 @@ async fn a_status_that_is_nested_too_deeply_is_left_as_it_is() {
         stage.outside.things.lock()["one"]["size"] == 2
     })
     .await;
+}
+
+/// Of a plugin whose answers are not what its own schema says.
+#[tokio::test]
+async fn at_provider_that_the_schema_refuses_hides_nothing_else() {
+    let stage = RealHarness::new().await;
+    *stage.outside.status.lock() = json!({"ratio": "a half"}).as_object().cloned();
+    let process = stage.process().await;
+    stage.create("one", json!({names::POLL_INTERVAL: "1s"})).await;
+    let refused = not_stored(&stage, "one").await;
+    assert!(refused.contains("ratio"), "{refused}");
+    // A change ends the pause after a rejection.
+    let touched = json!({"metadata": {"labels": {"touched": "true"}}});
+    stage.admin.patch(&stage.path("one"), &touched).await.unwrap();
+    stage.value("one", "Synced", "ReconcileError").await;
+    let one = stage.admin.get(&stage.path("one")).await.unwrap();
+    let condition = |kind: &str| {
+        let mut conditions = one["status"]["conditions"].as_array().unwrap().iter();
+        conditions
+            .find(|condition| condition["type"] == kind)
+            .cloned()
+            .unwrap()
+    };
+    assert_eq!(condition("Ready")["reason"], "Available");
+    let message = condition("Synced")["message"].as_str().unwrap().to_owned();
+    assert!(
+        message.contains("status.atProvider") && message.contains("ratio"),
+        "{message}"
+    );
+    rests(&stage, &process).await;
+    stage.admin.delete(&stage.path("one")).await.unwrap();
+    within(async {
+        while stage.admin.get(&stage.path("one")).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    assert!(stage.outside.things.lock().is_empty());
 }
