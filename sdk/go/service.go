@@ -251,8 +251,9 @@ func (s *service) CheckConfig(ctx context.Context, request *pb.CheckConfigReques
 		s.logEnd(begun.ctx, failure)
 		return &pb.CheckConfigResponse{Failure: failure}, nil
 	}
-	if answer.secrets.in(identity) || check.UTF8(identity, "identity") != nil {
-		failure := answer.broken(begun.ctx, check.NotAllowed("identity", "it holds a credential, or is no text"))
+	// The id of an account may be one of its credentials.
+	if check.UTF8(identity, "identity") != nil {
+		failure := answer.broken(begun.ctx, check.NotAllowed("identity", "it is no text"))
 		return &pb.CheckConfigResponse{Failure: failure}, nil
 	}
 	s.logEnd(begun.ctx, nil)

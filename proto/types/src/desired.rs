@@ -33,20 +33,11 @@ impl Secrets {
             .try_for_each(|key| check::secret_key(key, &format!("{FIELD}[{key:?}]")))
     }
 
-    /// Checks that a kind declares each key.
-    ///
-    /// # Errors
-    /// The first that it does not.
-    pub fn check_declared(&self, kind: &Kind) -> Result<(), Violation> {
+    /// Takes out the keys that a kind does not declare, and returns them.
+    pub fn take_undeclared(&mut self, kind: &Kind) -> Vec<String> {
         let is_declared = |key: &str| kind.connection_keys.iter().any(|declared| declared.name == key);
-        match self.0.keys().find(|key| !is_declared(key)) {
-            None => Ok(()),
-            Some(key) => {
-                let why = "the kind does not declare it among its connection_keys".to_owned();
-                let field = format!("connection_details[{key:?}]");
-                Err(Violation::new(field, Rule::NotAllowed { why }))
-            }
-        }
+        let taken = self.0.extract_if(.., |key, _| !is_declared(key));
+        taken.map(|(key, _)| key).collect()
     }
 }
 

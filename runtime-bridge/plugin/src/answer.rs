@@ -1,7 +1,9 @@
 //! What is checked of an answer beside its own form: whether it fits what was sent, and what the kind declares.
 
+use std::collections::BTreeSet;
+
 use bridge_core::{
-    external::{Call, Failure, ObserveResult, Outcome, OutcomeResult},
+    external::{Call, Failure, ObserveResult, Outcome, OutcomeResult, Secrets, Warning},
     kind::{DiffMode, Kind},
 };
 use crossbridge_proto::v1alpha1 as wire;
@@ -17,28 +19,32 @@ pub fn observed(
     answer: wire::ObserveResponse,
     sent_name: &str,
     kind: Option<&Kind>,
+    on_undeclared: impl FnOnce(),
 ) -> Answered<ObserveResult> {
-    let result = ObserveResult::try_from(answer)?;
+    let mut result = ObserveResult::try_from(answer)?;
     if let ObserveResult::Found(found) = &result {
         found
             .check_name(sent_name)
             .map_err(|violation| violation.within("observation"))?;
     }
-    if let (ObserveResult::Found(found), Some(kind)) = (&result, kind) {
+    if let (ObserveResult::Found(found), Some(kind)) = (&mut result, kind) {
         if kind.capabilities.diff_mode == DiffMode::Plugin && found.up_to_date.is_none() {
             let when = "where the plugin compares";
             return Err(Violation::new("up_to_date", Rule::RequiredWhere { when }));
         }
-        found
-            .connection_details
-            .check_declared(kind)
-            .map_err(|violation| violation.within("observation"))?;
+        let details = &mut found.connection_details;
+        take_undeclared([details], kind, &mut found.warnings, on_undeclared);
     }
     Ok(result)
 }
 
 /// The answer to a call, which must fit what was sent. An observation in it that is of another name is left out.
-pub fn outcome<A>(answer: A, call: &Call, kind: Option<&Kind>) -> Answered<Outcome>
+pub fn outcome<A>(
+    answer: A,
+    call: &Call,
+    kind: Option<&Kind>,
+    on_undeclared: impl FnOnce(),
+) -> Answered<Outcome>
 where
     Outcome: TryFrom<A, Error = Violation>,
 {
@@ -52,18 +58,56 @@ where
             .take_if(|observation| names.iter().any(|name| observation.check_name(name).is_err()));
     }
     if let Some(kind) = kind {
-        outcome.connection_details.check_declared(kind)?;
-        if let OutcomeResult::Completed(completed) = &outcome.result
-            && let Some(observation) = &completed.observation
-        {
-            observation
-                .connection_details
-                .check_declared(kind)
-                .map_err(|violation| violation.within("completed.observation"))?;
+        let mut all = vec![&mut outcome.connection_details];
+        if let OutcomeResult::Completed(completed) = &mut outcome.result {
+            all.extend(
+                completed
+                    .observation
+                    .as_mut()
+                    .map(|found| &mut found.connection_details),
+            );
         }
+        take_undeclared(all, kind, &mut outcome.warnings, on_undeclared);
     }
     Ok(outcome)
 }
+
+/// What the kind does not declare is left out, and said; the rest of the answer counts, as its name and its details may never come again. A plugin that
+/// was replaced declares more than is known of it for a moment: then it is asked anew.
+fn take_undeclared<'a>(
+    details: impl IntoIterator<Item = &'a mut Secrets>,
+    kind: &Kind,
+    warnings: &mut Vec<Warning>,
+    on_undeclared: impl FnOnce(),
+) {
+    let keys = details
+        .into_iter()
+        .flat_map(|details| details.take_undeclared(kind));
+    let keys: BTreeSet<String> = keys.collect();
+    if keys.is_empty() {
+        return;
+    }
+    on_undeclared();
+    let shown: Vec<String> = keys
+        .iter()
+        .take(SHOWN_KEYS)
+        .map(|key| format!("{key:?}"))
+        .collect();
+    warnings.push(Warning {
+        reason: UNDECLARED.to_owned(),
+        message: format!(
+            "left out connection details that the kind does not declare among its connection_keys: {}{}",
+            shown.join(", "),
+            if keys.len() > SHOWN_KEYS { ", …" } else { "" },
+        ),
+    });
+}
+
+/// Reason of the warning.
+const UNDECLARED: &str = "UndeclaredConnectionDetails";
+
+/// So many keys are named.
+const SHOWN_KEYS: usize = 5;
 
 /// The identity of a usable config, or why it is not usable.
 pub fn config_checked(answer: wire::CheckConfigResponse) -> Answered<Result<String, Failure>> {

@@ -200,7 +200,9 @@ impl Plugin {
                 request,
                 call.deadline,
                 |answer| {
-                    let outcome = answer::outcome(answer, call, self.kind(&call.target).as_deref());
+                    let outcome = answer::outcome(answer, call, self.kind(&call.target).as_deref(), || {
+                        self.recheck.notify_one();
+                    });
                     outcome.map(|outcome| secrets.hide_in_answer(outcome))
                 },
                 |request| send(client, request),
@@ -334,7 +336,9 @@ impl External for Plugin {
                 deadline,
                 |answer| {
                     let kind = self.kind(target);
-                    let observed = answer::observed(answer, &target.external_name, kind.as_deref());
+                    let observed = answer::observed(answer, &target.external_name, kind.as_deref(), || {
+                        self.recheck.notify_one();
+                    });
                     observed.map(|observed| secrets.hide_in_answer(observed))
                 },
                 |request| async move { client.observe(request).await },

@@ -3,7 +3,7 @@
 use bridge_core::external::CallError;
 use bridge_transport::{
     DeadlinePassed,
-    status::{name, never_connected, text, timed_out, was_withheld},
+    status::{name, never_connected, text, timed_out, was_not_processed, was_withheld},
 };
 use tonic::{Code, Status};
 
@@ -18,6 +18,9 @@ pub(crate) const INVALID_ANSWER: &str = "INVALID_ANSWER";
 pub(crate) fn classify(status: &Status) -> CallError {
     if was_withheld(status) {
         return not_sent(DeadlinePassed.to_string());
+    }
+    if was_not_processed(status) {
+        return not_sent(text(status));
     }
     if never_connected(status) {
         return CallError::Unreachable {
@@ -46,10 +49,11 @@ pub(crate) fn not_sent(message: String) -> CallError {
     }
 }
 
-/// Whether a call that ended so may have met a plugin that has ended.
+/// Whether a call that ended so may have met a plugin that has ended, or another release of it.
 pub(crate) fn triggers_recheck(code: &str) -> bool {
     [
         NOT_SENT,
+        INVALID_ANSWER,
         name(Code::Unavailable),
         name(Code::Cancelled),
         name(Code::Unknown),

@@ -211,6 +211,8 @@ impl Endpoint {
         connected: String,
         config: ClientTlsConfig,
     ) -> Result<TonicEndpoint, EndpointError> {
+        // The limit of a connection is one of TCP alone: a peer that accepts and says nothing would hold a call up for all of its time.
+        let config = config.timeout(CONNECT_TIMEOUT);
         let config = match self.tls_host() {
             Some((host, _)) => config.domain_name(host),
             None => config,

@@ -10,6 +10,7 @@ use bridge_core::external::{
     Warning,
 };
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use self::forms::{Forms, HIDDEN, SHORTEST};
 
@@ -269,7 +270,16 @@ impl Texts for Outcome {
 impl Texts for Result<String, Failure> {
     fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
         match self {
-            Ok(identity) => change(identity),
+            Ok(identity) => {
+                let whole = identity.clone();
+                change(identity);
+                // The id of an account may be one of its credentials. What tells accounts apart still does, or all would be one.
+                if *identity != whole {
+                    let digest = Sha256::digest(whole.as_bytes());
+                    let digest: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+                    *identity = format!("{identity} (sha256:{digest})");
+                }
+            }
             Err(failure) => failure.each_text(change),
         }
     }

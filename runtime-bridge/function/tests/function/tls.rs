@@ -239,6 +239,20 @@ async fn an_address_that_refuses_is_passed_over() {
     }
 }
 
+/// It accepts connections, and answers no handshake.
+#[tokio::test]
+async fn an_address_that_is_silent_is_passed_over() {
+    let authority = Authority::new();
+    let function = Function::new(&authority, NAME).await;
+    let bridge = Bridge::new(&authority, &[&function]);
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    bridge.found.lock().push(silent.local_addr().unwrap());
+    for calls in 1..=4 {
+        bridge.run().await.unwrap();
+        assert_eq!(function.calls(), calls);
+    }
+}
+
 #[tokio::test]
 async fn a_name_is_resolved_anew_while_calls_go_on() {
     let authority = Authority::new();

@@ -4,7 +4,9 @@ use std::{cell::Cell, time::Duration};
 
 use crate::fake::{Fake, Say, Script, config, desired, in_millis, in_seconds, target};
 use bridge_core::{
-    external::{Answer, Call, CallError, DesiredState, FailureCode, ObserveResult, OutcomeResult, Verb},
+    external::{
+        Answer, Call, CallError, DesiredState, FailureCode, ObserveResult, OutcomeResult, Secrets, Verb,
+    },
     port::External,
 };
 use bridge_plugin::Plugin;
@@ -400,6 +402,31 @@ async fn a_plugin_that_compares_must_report_the_result() {
         };
         assert_eq!(described, expected);
     }
+}
+
+/// The id of an account is one of its credentials in many clouds. It is not shown, and accounts stay apart.
+#[tokio::test]
+async fn an_identity_that_holds_a_credential_still_tells_accounts_apart() {
+    let fake = Fake::start(Script::default());
+    let plugin = fake.connect().await;
+    let mut identities = Vec::new();
+    for account in ["1111-canary", "2222-canary"] {
+        fake.script().check_config = Say::Answer(CheckConfigResponse {
+            identity: format!("subscription {account}"),
+            ..CheckConfigResponse::default()
+        });
+        let mut config = config();
+        config.credentials = Secrets([("subscriptionId".to_owned(), account.into())].into());
+        let identity = plugin
+            .check_config(&config, in_seconds(30))
+            .await
+            .unwrap()
+            .unwrap();
+        let shown = identity.strip_prefix("subscription [redacted] (sha256:").unwrap();
+        assert_eq!(shown.len(), 17, "{identity}");
+        identities.push(identity);
+    }
+    assert_ne!(identities[0], identities[1]);
 }
 
 #[tokio::test]

@@ -48,7 +48,7 @@ pub(super) const OBSERVATION: Target = Target {
         let Some(answer) = json::of_plugin::<wire::ObserveResponse>("ObserveResponse", input) else {
             return Ok("no message".to_owned());
         };
-        let result = match answer::observed(answer, "", None) {
+        let result = match answer::observed(answer, "", None, || {}) {
             Ok(result) => result,
             Err(violation) => return rejected(&violation.to_string()),
         };
