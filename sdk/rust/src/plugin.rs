@@ -98,12 +98,16 @@ impl Plugin {
 
     /// Serves at the endpoint that `PROVIDER_PLUGIN_ENDPOINT` names until SIGTERM or SIGINT; then lets running calls end, and returns.
     ///
+    /// The process ends 5 s later at most, with code 0, whatever still runs in it: the runtime would wait without end for a blocking call that hangs.
+    ///
     /// # Errors
     /// A mistake in the plugin's declarations, or an endpoint that cannot be served.
     pub async fn serve(self) -> Result<(), ServeError> {
         let endpoint = serve::endpoint_of_environment()?;
         let stop = serve::stop_signal()?;
-        self.serve_at(&endpoint, stop).await
+        self.serve_at(&endpoint, stop).await?;
+        serve::end_in_time();
+        Ok(())
     }
 
     /// Serves at this endpoint (`unix:///path`, `http://127.0.0.1:port`, `https://host:port`) until `stop` resolves; then lets running

@@ -46,6 +46,9 @@ const SPARE_STREAMS: u32 = 64;
 /// How long connections may take to close once no call runs any more: streams of health and reflection end when their client wants.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
+/// How long the program may take to end once nothing is served any more.
+const END_GRACE: Duration = Duration::from_secs(5);
+
 /// The endpoint that the environment names.
 pub(crate) fn endpoint_of_environment() -> Result<String, ServeError> {
     env::var(ENDPOINT_VARIABLE).map_err(|_| ServeError::NoEndpoint(ENDPOINT_VARIABLE))
@@ -106,6 +109,15 @@ pub(crate) async fn serve(
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// What is blocked in a call whose answer has left cannot be stopped: it ends with the process, and the process not with it.
+pub(crate) fn end_in_time() {
+    std::thread::spawn(|| {
+        std::thread::sleep(END_GRACE);
+        tracing::warn!("something still runs, and ends with the process");
+        std::process::exit(0);
+    });
 }
 
 async fn wait_for(mut stopped: watch::Receiver<bool>) {

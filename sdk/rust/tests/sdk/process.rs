@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{connect, create, soon, target, unix, until, within};
+use crate::support::{by, connect, create, soon, target, unix, until, within};
 use crossbridge_proto::v1alpha1::{
     self as wire, plugin_service_client::PluginServiceClient, resource_service_client::ResourceServiceClient,
 };
@@ -110,6 +110,26 @@ async fn a_signal_lets_running_calls_end_with_exit_code_0() -> TestResult {
         assert_eq!(code, Some(0), "{said}");
         assert!(!socket.exists(), "no file stays behind");
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_that_blocks_a_thread_for_ever_keeps_no_process_alive() -> TestResult {
+    let (folder, socket) = folder();
+    let things = folder.path().join("things");
+    fs::create_dir(&things)?;
+    let process = Process::start(&at(&socket), &[]);
+    let mut client = ResourceServiceClient::new(connect(unix(&socket)).await);
+    let request = by(
+        create(target(&things, "Thing", "blocked"), &json!({"mood": "Blocking"})),
+        Duration::from_secs(2),
+    );
+    let running = tokio::spawn(async move { client.create(request).await });
+    until("the call to have begun", || things.join("blocks").exists()).await;
+    process.signal("TERM").await;
+    within("the running call", running).await??;
+    let (code, said) = process.end().await;
+    assert_eq!(code, Some(0), "{said}");
     Ok(())
 }
 

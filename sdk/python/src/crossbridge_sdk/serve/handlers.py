@@ -60,7 +60,7 @@ class Handlers:
     def _answering(self, answer: Callable[[Any, Metadata], Awaitable[Message]]) -> Callable[..., Awaitable[Message]]:
         async def answered(request: Message, context: grpc.aio.ServicerContext[Any, Any]) -> Message:
             if self.stopping:
-                await context.abort(grpc.StatusCode.UNAVAILABLE, "the plugin is stopping: nothing was done")
+                await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "the plugin is stopping: nothing was done")
             timeout = context.time_remaining()
             self._handled += 1
             try:

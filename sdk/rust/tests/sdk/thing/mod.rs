@@ -35,6 +35,8 @@ pub enum Mood {
     Panicking,
     /// The call never answers, and has done nothing.
     Hanging,
+    /// Blocks a thread for longer than any test takes.
+    Blocking,
     /// Records a name, then never answers.
     NamedThenHanging,
     /// Records a name, then meets an error.
@@ -105,6 +107,11 @@ async fn suffer(mood: Mood, call: &Call) -> Result<(), Failure> {
         Mood::NamedThenStatusBesideKey => call.record_name("given"),
         Mood::Panicking => panic!("in a bad mood"),
         Mood::Hanging => std::future::pending::<()>().await,
+        Mood::Blocking => {
+            fs::write(folder(call)?.join("blocks"), "")?;
+            let hang = || std::thread::sleep(std::time::Duration::from_hours(1));
+            let _ = tokio::task::spawn_blocking(hang).await;
+        }
         Mood::NamedThenHanging => {
             call.record_name("given");
             std::future::pending::<()>().await;
