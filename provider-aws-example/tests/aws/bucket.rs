@@ -212,6 +212,22 @@ async fn a_bucket_is_observed_in_its_own_region() {
     completed(&bucket.delete().await);
 }
 
+/// The region of the config is where buckets are made, not where they are.
+#[tokio::test]
+async fn a_bucket_without_a_region_in_its_spec_is_updated_where_it_is() {
+    let fixture = Fixture::new().await;
+    let mut bucket = bucket(&fixture, json!({ "region": "eu-west-1" }));
+    completed(&bucket.create().await);
+    bucket.desired = json!({ "tags": { "team": "shop" } });
+    completed(&bucket.update().await);
+    let now = parameters(&bucket.observation().await);
+    assert_eq!(
+        (&now["region"], &now["tags"]["team"]),
+        (&json!("eu-west-1"), &json!("shop"))
+    );
+    completed(&bucket.delete().await);
+}
+
 #[tokio::test]
 async fn an_invalid_spec_is_rejected_field_by_field() {
     let fixture = Fixture::new().await;

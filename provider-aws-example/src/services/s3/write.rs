@@ -29,10 +29,16 @@ pub(super) async fn update(
         Presence::Inaccessible(error) => return Err(error.into()),
         Presence::Exists(session) => session,
     };
-    if session.region != context.session.region {
+    // Who names no region has no opinion: the default may have changed since.
+    if desired
+        .region
+        .as_deref()
+        .is_some_and(|region| region != session.region)
+    {
         let message = format!("the bucket is in {}, and cannot be moved", session.region);
         return Err(immutable("/region", message));
     }
+    let context = context.in_session(session);
     let observed = read(&context).await?;
     context.check_not_foreign(&observed.tags, format!("the bucket {name:?}"))?;
     let lock = observed.parameters.object_lock_enabled;
