@@ -202,6 +202,13 @@ impl ProcessControl {
         self.start(channel).await
     }
 
+    /// Whether the kit's own process listens at a socket, or is somebody else's.
+    pub(crate) fn has_socket(&self) -> bool {
+        self.own
+            .as_ref()
+            .is_none_or(|own| own.endpoint.socket().is_some())
+    }
+
     pub(crate) fn owns_plugin(&self) -> bool {
         self.own.is_some()
     }

@@ -5,7 +5,7 @@ use crossbridge_types::{DiffMode, NameSource, ObserveResult, OutcomeResult};
 use super::{
     assertions::{
         ABSENT_AFTER_DELETE, DELETE_IDEMPOTENT, DELETED, FOREIGN_NOT_DELETED, FORMER_DELETED, NO_OBSERVATION,
-        RECREATED, TERMINAL_RESPONSE_STABLE, UPDATE_CREATES_NONE,
+        OLD_HANDLES, RECREATED, TERMINAL_RESPONSE_STABLE, UPDATE_CREATES_NONE,
     },
     handles, judge,
 };
@@ -42,6 +42,7 @@ pub(super) async fn run(ctx: &KindContext, resource: &mut TestResource) -> Resul
             .client
             .poll_operation(resource.poll(handle), ctx.options())
             .await;
+        run_ctx.judge(OLD_HANDLES, judge::handle_accepted(&response));
         run_ctx.judge(
             TERMINAL_RESPONSE_STABLE,
             judge::same_terminal_response(&trace, response),

@@ -166,7 +166,8 @@ async fn not_serving_report(mut said: Streaming<HealthCheckResponse>) -> Judgeme
 /// The call was certainly not begun: rejected by the plugin, its gRPC library, or the client's, where the connection was closed before the
 /// call was sent. A connection that breaks is another status.
 fn is_rejected(status: &Status) -> bool {
-    matches!(status.code(), Code::Unavailable | Code::Cancelled) || is_left_out(status)
+    let codes = [Code::Unavailable, Code::Cancelled, Code::FailedPrecondition];
+    codes.contains(&status.code()) || is_left_out(status)
 }
 
 /// The other side's GOAWAY on the connection reports which calls it takes, and this is none of them.

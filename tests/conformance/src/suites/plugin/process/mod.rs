@@ -10,6 +10,7 @@ use crate::{
     assertion::assertions,
     client::{CallOptions, describe},
     process_control::Replica,
+    readiness::START_LIMIT,
     run_context::RunContext,
     suite::Suite,
     suites::plugin::kinds::{judge_elsewhere, snapshot},
@@ -88,7 +89,9 @@ async fn restart(run_ctx: &RunContext) -> Result<(), Stop> {
     let channel = run_ctx.client.channel();
     let before = instance(run_ctx).await?;
     run_ctx.process_control.restart(&channel).await?;
-    if run_ctx.process_control.owns_plugin() {
+    if !run_ctx.process_control.has_socket() {
+        run_ctx.not_applicable(STALE, "the plugin listens at no socket that the kit knows");
+    } else if run_ctx.process_control.owns_plugin() {
         let stale = holds(!run_ctx.process_control.had_stale_socket(), || {
             "it ended because of the socket that was there".to_owned()
         });
@@ -133,7 +136,8 @@ async fn in_use(run_ctx: &RunContext, replica: &Replica) -> Judgement {
         .start_at(&replica.endpoint)
         .await
         .map_err(|error| error.to_string())?;
-    let end = second.ended(Duration::from_secs(10)).await;
+    // It looks at the socket when it has started.
+    let end = second.ended(START_LIMIT).await;
     let client = run_ctx.client.over(replica.channel.clone());
     let first = client
         .get_plugin_info(
