@@ -232,6 +232,7 @@ impl Engine {
         let kinds = self.watches.kinds().into_iter().map(|watch| KindState {
             objects: self.store.count(&watch.kind),
             served: self.dispatcher.serves(&watch.kind),
+            of_user: self.dispatcher.serves_users_type(&watch.kind),
             queue: counts.remove(&watch.kind).unwrap_or_default(),
             watch,
         });

@@ -40,6 +40,11 @@ pub trait Reconcile: Send + Sync + 'static {
         Duration::ZERO
     }
 
+    /// Whether a user has defined the type of its objects.
+    fn is_of_a_users_type(&self) -> bool {
+        false
+    }
+
     /// An object is gone, and has no pass coming: what [`Reconcile::resume`] noted of it is to be forgotten.
     fn forget(&self, _object: &Object) {}
 

@@ -37,6 +37,8 @@ pub struct KindState {
     pub watch: KindWatch,
     /// Its objects are given their turns here; else it is watched for those that depend on it.
     pub served: bool,
+    /// A user has defined its type: what is wrong with that makes its own objects wait, and nothing else.
+    pub of_user: bool,
     /// Objects in the store.
     pub objects: usize,
     /// Its part of the queue.

@@ -80,7 +80,8 @@ fn describe(leadership: &LeadershipState) -> String {
     }
 }
 
-/// Nothing is served before it is watched. What is watched only for those that depend on it is shown, and makes nothing else wait.
+/// Nothing is served before it is watched. What is watched only for those that depend on it is shown, and makes nothing else wait; so is a type that a user
+/// has defined, whose conversion webhook may be down.
 pub(super) fn watched(state: EngineState) -> Vec<(String, Result<(), String>)> {
     let synced = |state| match state {
         WatchState::Live | WatchState::Gone(_) => Ok(()),
@@ -92,16 +93,19 @@ pub(super) fn watched(state: EngineState) -> Vec<(String, Result<(), String>)> {
         "watch CustomResourceDefinition".to_owned(),
         synced(state.definitions),
     );
-    let kinds = state
-        .kinds
-        .into_iter()
-        .map(|KindState { watch, served, .. }| match watch.state {
+    let kinds = state.kinds.into_iter().map(
+        |KindState {
+             watch,
+             served,
+             of_user,
+             ..
+         }| match watch.state {
             // They can be read all the same.
             WatchState::Forbidden(why) if watch.kind == ApiType::secrets().kind => (
                 format!("watch Secret: forbidden, read every few seconds instead: {why}"),
                 Ok(()),
             ),
-            state if served || watch.kind == ApiType::secrets().kind => {
+            state if served && !of_user || watch.kind == ApiType::secrets().kind => {
                 (format!("watch {}", watch.kind), synced(state))
             }
             // What depends on it says so by itself, and waits alone.
@@ -112,7 +116,8 @@ pub(super) fn watched(state: EngineState) -> Vec<(String, Result<(), String>)> {
                     Ok(()),
                 ),
             },
-        });
+        },
+    );
     std::iter::once(definitions).chain(kinds).collect()
 }
 
@@ -138,7 +143,8 @@ mod tests {
                 unreadable: BTreeMap::new(),
             },
             objects: 0,
-            served: group == "example.org",
+            served: group != "apps",
+            of_user: group == "users.example.org",
             queue: Counts::default(),
         });
         EngineState {
@@ -163,6 +169,19 @@ mod tests {
         let checks = watched(state(WatchState::Live, kinds));
         let shown = "watch Deployment.apps: forbidden: no; what needs it waits".to_owned();
         assert_eq!(checks[1], (shown, Ok(())));
+    }
+
+    #[test]
+    fn a_type_of_a_user_is_shown_and_takes_no_bridge_out_of_service() {
+        let down = || WatchState::Syncing("conversion webhook failed".to_owned());
+        let kinds = [
+            ("users.example.org", "Order", down()),
+            ("example.org", "Note", down()),
+        ];
+        let checks = watched(state(WatchState::Live, kinds));
+        let shown = "watch Order.users.example.org: syncing: conversion webhook failed; what needs it waits";
+        assert_eq!(checks[1], (shown.to_owned(), Ok(())));
+        assert!(checks[2].1.is_err(), "{checks:?}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{SecretRefs, SecretVersions, decision::ClaimWrite};
 use crate::{
-    composite::{BodyDigest, Difference, Reapplication},
+    composite::{BodyDigest, Difference, Reapplication, RefusedReport},
     managed::Event,
     reasons::DeletionReason,
 };
@@ -45,6 +45,8 @@ pub struct ClaimMemory {
     pub(super) altered: Option<(String, Vec<Difference>)>,
     /// Uid of the composite resource, and how often the same was applied to it.
     pub(super) reapplied: Option<(String, Reapplication)>,
+    /// The report of its deletion.
+    pub(super) refused_report: RefusedReport,
     /// The last write of the claim beside its status.
     pub(super) last_write: Option<ClaimWrite>,
     /// What the last status became on its way: sent, stored.

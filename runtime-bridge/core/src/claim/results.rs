@@ -79,6 +79,7 @@ pub struct PropagationFailure {
 impl ClaimMemory {
     /// Takes in what a complete snapshot shows.
     pub(super) fn completed(&mut self, snapshot: &Snapshot) {
+        self.refused_report.begin_pass(snapshot.now);
         let is_unknown = matches!(snapshot.xr, ObjectState::Unknown(_) | ObjectState::KindGone);
         self.unknown_since = is_unknown.then(|| self.unknown_since.unwrap_or(snapshot.now));
         if let ObjectState::Exists(xr) = &snapshot.xr {
@@ -129,6 +130,9 @@ impl ClaimMemory {
     pub(super) fn refused(&mut self, action: &Action, failure: &ApiFailure) {
         if failure.kind != ApiFailureKind::Rejected {
             return;
+        }
+        if matches!(action, Action::WriteStatus(_)) {
+            self.refused_report.refuse();
         }
         let reason = match action {
             Action::RemoveFinalizer => ClaimEvent::DeleteCompositeResource,
@@ -285,6 +289,7 @@ pub(super) fn record<A>(
                 memory.verified = Some(version);
             }
             memory.failed_writes = 0;
+            memory.refused_report.end();
             memory.news_since = None;
             memory.published = None;
             memory.copied.clone_from(&write.copied);

@@ -13,6 +13,7 @@ use super::{
     present::Difference,
     publication::{FailedPublication, Published},
     reapplication::Reapplication,
+    refused_report::RefusedReport,
 };
 use crate::{managed::Event, reasons::CompositeEvent};
 
@@ -23,6 +24,8 @@ pub struct CompositeMemory {
     pub(super) term: u64,
     /// `resourceVersion` that a write or a live read of this term returned.
     pub(super) verified: Option<String>,
+    /// The version that was read live last, and the uids of what had lost its owner then, or never had one.
+    pub(super) adoptable: Option<(String, BTreeSet<String>)>,
     /// Creates whose answers were lost -> when the last of them began. One that was answered can have no more effect.
     pub(super) lost_creates: BTreeMap<ObjectId, Timestamp>,
     /// The last token by which a person asked for a reconcile; `None`: it has not been looked at in this term.
@@ -47,6 +50,8 @@ pub struct CompositeMemory {
     pub(super) last_write: Option<ContentDigest>,
     /// A status that the API server refuses.
     pub(super) rejected_status: Option<Box<RejectedStatus>>,
+    /// The report of its deletion.
+    pub(super) refused_report: RefusedReport,
     /// The last write of the composite resource beside its status, if the API server refused it.
     pub(super) refused_write: Option<RefusedWrite>,
     /// Uid -> what the API server, or who stands before it, made of desired fields: not fought.
@@ -202,6 +207,7 @@ impl CompositeMemory {
         self.reapplications.clear();
         self.failed_runs = 0;
         self.rejected_status = None;
+        self.refused_report.end();
         self.failed_publication = None;
         self.events.push(Event::normal(
             CompositeEvent::ReconcileRequestHandled,

@@ -54,6 +54,7 @@ mod present;
 mod publication;
 mod reapplication;
 mod record_events;
+mod refused_report;
 mod report;
 pub mod requires;
 mod resource_ref;
@@ -98,6 +99,7 @@ pub use pipeline::{
 pub use present::{Difference, Seen, differences};
 pub use publication::{Publication, SecretName, SecretVersions};
 pub(crate) use reapplication::{DISPUTED, Reapplication};
+pub use refused_report::RefusedReport;
 pub use requires::StepRequirements;
 pub use resource_ref::ResourceRef;
 pub use results::{Performed, PublishedSecret, WriteFailure, WriteFailureKind};

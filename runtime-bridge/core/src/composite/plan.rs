@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{
     ObjectId, ResourceRef,
     desired::{ComposedResource, CompositeIdentity, DesiredContext, ObservedName, Scope, desired_resources},
+    desired_error::DesiredWarning,
     facts::Facts,
     live::{LiveObject, ObjectState, Ownership},
     name::child_name,
@@ -74,11 +75,7 @@ impl Plan {
             replaced: Vec::new(),
             unconfirmed: Vec::new(),
             problem: None,
-            warnings: composed
-                .warnings
-                .iter()
-                .map(|warning| Event::warning(CompositeEvent::NamespaceOverridden, &warning.to_string()))
-                .collect(),
+            warnings: composed.warnings.iter().map(overridden).collect(),
         };
         let desired: BTreeMap<&ObjectId, &ComposedResource> = plan
             .desired
@@ -105,7 +102,10 @@ impl Plan {
             }
             let keep = match of.seen(&id) {
                 Some(ObjectState::Exists(object)) => match object.ownership(xr.uid()) {
-                    Ownership::Foreign => false,
+                    Ownership::Foreign => {
+                        plan.warnings.push(dropped(&id, object));
+                        false
+                    }
                     // Neither deleted nor forgotten: a restore may have taken its owner off.
                     Ownership::Uncontrolled => true,
                     Ownership::Ours => {
@@ -152,6 +152,19 @@ impl Plan {
             .iter()
             .filter_map(|(name, one)| Some((name.as_str(), one.as_ref().ok()?)))
     }
+}
+
+fn overridden(warning: &DesiredWarning) -> Event {
+    Event::warning(CompositeEvent::NamespaceOverridden, &warning.to_string())
+}
+
+/// Its reference goes: somebody else controls it.
+fn dropped(id: &ObjectId, object: &LiveObject) -> Event {
+    let message = format!(
+        "dropped the reference to {id}, which {} controls: it is neither changed nor deleted",
+        object.controller_name()
+    );
+    Event::warning(CompositeEvent::ComposeResources, &message)
 }
 
 /// The composite resource as composed resources name it.

@@ -146,14 +146,18 @@ pub(super) fn write_failed(memory: &mut CompositeMemory, action: &Action, failur
         });
     }
     if let Action::WriteStatus(write) = action
-        && let Some(desired) = &write.desired
         && failure.kind == ApiFailureKind::Rejected
     {
-        memory.rejected_status = Some(Box::new(RejectedStatus {
-            desired: desired.clone(),
-            message: failure.message.clone(),
-            retry_at: None,
-        }));
+        match &write.desired {
+            None => memory.refused_report.refuse(),
+            Some(desired) => {
+                memory.rejected_status = Some(Box::new(RejectedStatus {
+                    desired: desired.clone(),
+                    message: failure.message.clone(),
+                    retry_at: None,
+                }));
+            }
+        }
     }
     let reason = match action {
         Action::RemoveFinalizer => CompositeEvent::DeleteCompositeResource,

@@ -129,6 +129,7 @@ impl CompositeMemory {
         if let Some(rejected) = &mut self.rejected_status {
             rejected.retry_at.get_or_insert(snapshot.now + TRY_AGAIN);
         }
+        self.refused_report.begin_pass(snapshot.now);
         let may_pass = matches!(&snapshot.choice, Err(problem) if problem.may_pass);
         let facts = Facts::new(snapshot, self);
         let is_unknown = may_pass || facts.unknown().is_some();
@@ -293,6 +294,7 @@ pub(super) fn record<A>(
             }
         }
         (Action::VerifyResourceVersion, Performed::Version(version)) => {
+            memory.adoptable = Some((version.clone(), super::rules::uncontrolled(snapshot)));
             memory.verified = Some(version);
             memory.failed_writes = 0;
         }
@@ -380,6 +382,7 @@ fn status_written(
     }
     memory.progress_since = None;
     memory.published_at = None;
+    memory.refused_report.end();
     let differs = status::differs(&write.status, &stored);
     memory.status_echo = differs.then(|| Box::new((write.status.clone(), stored)));
     if let Some(types) = &write.function_conditions {

@@ -1,6 +1,6 @@
 //! The rules that keep composed resources from being lost, taken or duplicated (design 7.3): each a predicate over facts.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use jiff::Timestamp;
 
@@ -53,6 +53,25 @@ pub(super) fn disputed<'m>(
 /// The snapshot shows what the API server held in this term, and not what a cache had kept from before.
 pub(super) fn is_verified(snapshot: &Snapshot, memory: &CompositeMemory) -> bool {
     memory.verified.as_deref() == Some(snapshot.xr.resource_version())
+}
+
+/// What has no owner may have been orphaned, together with a composite resource that is being deleted, which a watch that lags does not show. Whoever orphans
+/// it deletes that first: a read that begins after the owner was seen to be gone shows it.
+pub(super) fn may_adopt_now(snapshot: &Snapshot, memory: &CompositeMemory, uid: &str) -> bool {
+    let read = memory.adoptable.as_ref();
+    let is_read =
+        read.is_some_and(|(version, uids)| version == snapshot.xr.resource_version() && uids.contains(uid));
+    is_read || Rule::OrphanedIsNotAdopted.is_off()
+}
+
+/// Uids of what nobody controls.
+pub(super) fn uncontrolled(snapshot: &Snapshot) -> BTreeSet<String> {
+    let seen = snapshot.seen.values().filter_map(|seen| match seen {
+        ObjectState::Exists(object) => Some(object),
+        _ => None,
+    });
+    let uncontrolled = seen.filter(|object| object.ownership(snapshot.xr.uid()) == Ownership::Uncontrolled);
+    uncontrolled.map(|object| object.uid().to_owned()).collect()
 }
 
 /// The stored references name the object.

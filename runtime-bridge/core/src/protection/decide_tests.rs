@@ -478,4 +478,5 @@ fn what_is_read_is_printed_by_what_it_is() {
     assert_eq!(printed(Subject::Resource(Side::Used)), "observe used resource");
     assert_eq!(printed(Subject::Resource(Side::Using)), "observe using resource");
     assert_eq!(printed(Subject::Controller), "observe controller");
+    assert_eq!(printed(Subject::Owner), "observe owner");
 }

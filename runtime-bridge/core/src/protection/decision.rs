@@ -120,6 +120,7 @@ impl fmt::Display for Action {
             Self::Observe(Subject::Resource(Side::Used)) => f.write_str("observe used resource"),
             Self::Observe(Subject::Resource(Side::Using)) => f.write_str("observe using resource"),
             Self::Observe(Subject::Controller) => f.write_str("observe controller"),
+            Self::Observe(Subject::Owner) => f.write_str("observe owner"),
             Self::VerifyResourceVersion => f.write_str("verify resourceVersion"),
             Self::Write(write) => write!(f, "write {}", write.why.join(", ")),
             Self::Mark(write) if write.mark.let_go_by.is_some() => {

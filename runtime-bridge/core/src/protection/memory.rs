@@ -27,6 +27,8 @@ pub struct UsageMemory {
     pub(super) using_lived: Option<Timestamp>,
     /// What the last live read showed of the controller.
     pub(super) controller: Option<ControllerState>,
+    /// A live read found nothing that owns the used resource.
+    pub(super) owner_is_gone: bool,
     /// Something could not be read: until when nothing is read again, and why.
     pub(super) failed_read: Option<(Timestamp, String)>,
     /// The write of the used resource that failed.

@@ -9,6 +9,8 @@ use crate::composite::ResourceRef;
 /// What a usage keeps of its resources, in annotation [`RECORD`](super::names::RECORD).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
+    /// Uid of the usage itself: one that was restored from a backup bears the record of its former self.
+    pub usage: String,
     /// The used one.
     pub of: Identity,
     /// The using one; `None`: the usage has a reason alone.
@@ -33,6 +35,7 @@ impl Record {
             by => Some(Identity::parse(by)?),
         };
         Some(Self {
+            usage: record["usage"].as_str()?.to_owned(),
             of: Identity::parse(&record["of"])?,
             by,
         })
@@ -42,7 +45,7 @@ impl Record {
 impl fmt::Display for Record {
     /// As it is stored.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut record = json!({"of": self.of.to_value()});
+        let mut record = json!({"usage": self.usage, "of": self.of.to_value()});
         if let Some(by) = &self.by {
             record["by"] = by.to_value();
         }
@@ -82,6 +85,7 @@ mod tests {
         };
         for by in [None, Some(identity("app"))] {
             let record = Record {
+                usage: "uid".to_owned(),
                 of: identity("db"),
                 by,
             };

@@ -172,6 +172,14 @@ fn observed(
             memory.controller = Some(ControllerState::of(state, uid));
             return;
         }
+        Subject::Owner => {
+            memory.owner_is_gone = matches!(state, ObjectState::Absent);
+            if !memory.owner_is_gone {
+                let why = "the store does not show its owner yet".to_owned();
+                memory.failed_read = Some((moment.now + SHOWN_SOON, why));
+            }
+            return;
+        }
         Subject::Resource(side) => side,
     };
     let of = Facts::new(snapshot, memory);

@@ -112,6 +112,14 @@ fn bulk(of: &Facts, using: Option<Timestamp>) -> Course {
     }
 }
 
+/// That nothing owns the used resource any more counts only when a read past the caches shows it: else what a live owner has would be deleted.
+pub(super) fn owner_is_unread(of: &Facts) -> bool {
+    of.snapshot.owner == ControllerState::Gone
+        && !of.memory.owner_is_gone
+        && !Rule::OwnerIsReadLive.is_off()
+        && !Rule::ReplayBelongsToTeardown.is_off()
+}
+
 /// How a refused deletion is to be done now; `None`: it is not.
 pub(super) fn replay(of: &Facts, object: &LiveObject) -> Option<ReplayPolicy> {
     let is_last =

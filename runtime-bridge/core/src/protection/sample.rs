@@ -44,6 +44,7 @@ pub fn record() -> Record {
         uid: format!("uid-{name}"),
     };
     Record {
+        usage: usage().uid().to_owned(),
         of: identity("Db", "db"),
         by: Some(identity("App", "app")),
     }

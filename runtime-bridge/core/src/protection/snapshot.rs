@@ -118,4 +118,6 @@ pub enum Subject {
     Resource(Side),
     /// The controller of the usage.
     Controller,
+    /// What owns the used resource; absent: all that owned it is gone.
+    Owner,
 }

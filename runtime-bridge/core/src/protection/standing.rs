@@ -7,7 +7,6 @@ use super::{
     facts::{Facts, Fate},
     holding,
     mark::Mark,
-    names,
     rules::{self, Course},
     snapshot::Resolution,
     usage::{Naming, Side, Which},
@@ -332,7 +331,6 @@ pub(super) fn due_unmark(of: &Facts, reference: &ResourceRef, object: &LiveObjec
 
 /// The used resource bears all that it is to bear, and is the one that is named.
 fn is_protecting(of: &Facts) -> bool {
-    let is_recorded =
-        of.snapshot.usage.annotation(names::RECORD).is_some() || Rule::UsageRecordsFirst.is_off();
+    let is_recorded = of.snapshot.usage.record().is_some() || Rule::UsageRecordsFirst.is_off();
     is_recorded && of.found().is_some() && due_mark(of).is_none()
 }

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, ops::Deref};
 use serde_json::Value;
 
 use super::{names, record::Record};
-use crate::composite::{LiveObject, ResourceRef};
+use crate::{
+    composite::{LiveObject, ResourceRef},
+    rule::Rule,
+};
 
 /// A usage of any of the three kinds.
 #[derive(Debug, Clone, PartialEq)]
@@ -197,9 +200,10 @@ impl Usage {
         details
     }
 
-    /// The objects that it is about, as they were found first.
+    /// The objects that it is about, as they were found first. That of a former self speaks of objects that may be no more.
     pub fn record(&self) -> Option<Record> {
-        Record::parse(self.annotation(names::RECORD)?)
+        let record = Record::parse(self.annotation(names::RECORD)?)?;
+        (record.usage == self.uid() || Rule::UsageRecordIsItsOwn.is_off()).then_some(record)
     }
 
     /// Uid of what uses the resource: as recorded, else as the owner reference has it that Crossplane sets.
@@ -316,11 +320,14 @@ mod tests {
         ]);
         assert_eq!(of.using_uid().as_deref(), Some("1"));
         let record = Record::parse(
-            r#"{"of":{"apiVersion":"v1","kind":"Db","name":"db","uid":"2"},
+            r#"{"usage":"u","of":{"apiVersion":"v1","kind":"Db","name":"db","uid":"2"},
             "by":{"apiVersion":"v1","kind":"App","name":"app","uid":"3"}}"#,
         )
         .unwrap();
         of.0.object_mut()["metadata"]["annotations"] = json!({names::RECORD: record.to_string()});
         assert_eq!(of.using_uid().as_deref(), Some("3"));
+        // Restored from a backup.
+        of.0.object_mut()["metadata"]["uid"] = "another".into();
+        assert_eq!(of.using_uid().as_deref(), Some("1"));
     }
 }

@@ -23,6 +23,7 @@ pub(super) fn usage_write(of: &Facts) -> Option<UsageWrite> {
     let usage = &of.snapshot.usage;
     let former = usage.record();
     let record = Record {
+        usage: usage.uid().to_owned(),
         of: identity(reference, object),
         by: using(of, former.as_ref()),
     };

@@ -180,6 +180,9 @@ rules! {
     CreateNeedsVerification: "an object is created only upon a version that was verified in this term", [Module("composite")];
     ReferenceOutlivesCreates: "a reference stays until no create of its object can land any more", [Module("composite")];
     AbsenceIsReadLive: "a reference goes only when a read past the caches began after that", [Module("composite")];
+    OrphaningDefinitionDeletesNothing: "a definition that is deleted with `--cascade=orphan` deletes nothing", [Module("definition")];
+    OrphanedIsNotAdopted: "what has lost its owner is adopted only after a read past the caches shows that this is not being deleted", [Module("composite")];
+    RefusedReportHoldsNothing: "what is to be deleted does not wait for a status that is refused", [Module("composite"), Module("claim")];
     ReapplicationBacksOff: "what does not stay as it is applied is applied with a back-off", [Module("composite")];
     RecreationBacksOff: "what somebody else deletes again and again is created with a back-off", [Module("composite")];
     StraysAreReferred: "what names the composite resource as its controller is referred to", [Module("composite")];
@@ -234,6 +237,8 @@ rules! {
     UsageOutlivesUsing: "under the deletion of its controller a usage stays until the using object is gone", [Module("protection")];
     DecomposedUsageLeaves: "a usage whose controller lives goes at once", [Module("protection")];
     ControllerIsReadLive: "that the controller of a usage lives counts only when a read past the caches shows it", [Module("protection")];
+    OwnerIsReadLive: "that nothing owns what is used counts only when a read past the caches shows it", [Module("protection")];
+    UsageRecordIsItsOwn: "the record of a former usage, which a backup holds, says nothing of this one", [Module("protection")];
     ParentIsNotWaitedFor: "a usage does not wait for what waits for it", [Module("protection")];
     BulkDeletionKeepsOrder: "a usage without controller waits for a using object that is deleted with it", [Module("protection")];
     UsingIsOneObject: "the using object is the one with the uid that was found first", [Module("protection")];

@@ -9,7 +9,7 @@ use bridge_core::{
     },
     composite::{LiveObject, ObjectState, ResourceRef, SecretName},
     definition::Terms,
-    protection::UsageView,
+    protection::{Mark, UsageView},
 };
 
 use super::reconciler::ClaimReconciler;
@@ -37,7 +37,7 @@ impl ClaimReconciler {
             in_use: None,
             unknown_usages: None,
             is_unwatched: false,
-            term_began: shared.term_began(),
+            term_began: self.term_began(),
             may_act: false,
             settings: Arc::clone(&shared.settings),
             now: shared.clock.now(),
@@ -82,7 +82,8 @@ impl ClaimReconciler {
         let version =
             |namespace: &str, name: &str| self.shared.secrets.version(&Key::secret(namespace, name));
         // In this order: a list that is completed in between brings usages that are then found.
-        let unknown_usages = unknown_usages(&self.shared.watches);
+        let is_marked = matches!(&xr, ObjectState::Exists(xr) if Mark::of(xr).label);
+        let unknown_usages = unknown_usages(&self.shared.watches, is_marked);
         let in_use = match &xr {
             ObjectState::Exists(xr) => self.in_use(&name, xr),
             _ => None,

@@ -42,6 +42,10 @@ struct QueuedReconciler(Arc<ClaimReconciler>);
 
 #[async_trait]
 impl Reconcile for QueuedReconciler {
+    fn is_of_a_users_type(&self) -> bool {
+        true
+    }
+
     async fn reconcile(&self, key: &Key, request: ReconcileRequest) -> Next {
         let of = &self.0;
         let now = || of.shared.clock.now();

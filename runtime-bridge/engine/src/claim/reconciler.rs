@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use bridge_core::{claim::ClaimMemory, definition::Terms, driver::Leadership as Right};
+use jiff::Timestamp;
 use parking_lot::RwLock;
 
 use crate::{composite::CompositeShared, object::ApiType, shell::Memories};
@@ -17,18 +18,33 @@ pub struct ClaimReconciler {
     pub(super) api: Arc<ApiType>,
     pub(super) memories: Memories<ClaimMemory>,
     stopped: AtomicBool,
+    /// It took the place of another one of this process, whose memory it does not have, at this time.
+    succeeded_at: Option<Timestamp>,
 }
 
 impl ClaimReconciler {
-    /// Of one kind, as its definition has it. Another version is another reconciler; other terms can be [set](Self::set_terms).
-    pub fn new(shared: &Arc<CompositeShared>, terms: Arc<Terms>, api: Arc<ApiType>) -> Arc<Self> {
+    /// Of one kind, as its definition has it. Another version is another reconciler; other terms can be [set](Self::set_terms). `succeeds`: this process
+    /// had one before.
+    pub fn new(
+        shared: &Arc<CompositeShared>,
+        terms: Arc<Terms>,
+        api: Arc<ApiType>,
+        succeeds: bool,
+    ) -> Arc<Self> {
         Arc::new(Self {
             shared: Arc::clone(shared),
             terms: RwLock::new(terms),
             api,
             memories: Memories::default(),
             stopped: AtomicBool::new(false),
+            succeeded_at: succeeds.then(|| shared.clock.now()),
         })
+    }
+
+    /// Who knows what was sent before this does not decide here: as if another process had led until then.
+    pub(super) fn term_began(&self) -> Timestamp {
+        let began = self.shared.term_began();
+        self.succeeded_at.map_or(began, |at| at.max(began))
     }
 
     /// What its definition says now.

@@ -11,7 +11,7 @@ use bridge_core::{
         RunState, Snapshot, names, requires, secrets_that_count,
     },
     function::{ResourceSelector, SchemaSelector},
-    protection::UsageView,
+    protection::{Mark, UsageView},
     watch_plan::GroupKind,
 };
 use futures::{StreamExt, stream};
@@ -54,7 +54,7 @@ impl CompositeReconciler {
             function_news,
             namespaced,
             reserved,
-            term_began: shared.term_began(),
+            term_began: self.term_began(),
             may_act: false,
             settings: Arc::clone(&shared.settings),
             jitter: random::fraction(),
@@ -214,7 +214,10 @@ impl CompositeReconciler {
         let store = &self.shared.store;
         let stored = StoredUsages::new(store);
         // First: a list that is completed in between brings usages that are then found.
-        let unknown = unknown_usages(&self.shared.watches);
+        let is_marked = seen
+            .values()
+            .any(|seen| matches!(seen, ObjectState::Exists(object) if !object.is_deleting() && Mark::of(object).label));
+        let unknown = unknown_usages(&self.shared.watches, is_marked);
         if stored.is_empty() {
             return InUse {
                 unknown,

@@ -14,6 +14,7 @@ use bridge_core::{
     driver::Leadership as Right,
     queue::{Priority, Wake},
 };
+use jiff::Timestamp;
 use parking_lot::RwLock;
 
 use super::{
@@ -35,12 +36,20 @@ pub struct CompositeReconciler {
     pub(super) memories: Memories<CompositeMemory>,
     pub(super) runs: Runs,
     stopped: AtomicBool,
+    /// It took the place of another one of this process, whose memory it does not have, at this time.
+    succeeded_at: Option<Timestamp>,
     pub(super) confirmation: Confirmation,
 }
 
 impl CompositeReconciler {
-    /// Of one kind, as its definition has it. Another scope or version is another reconciler; other terms can be [set](Self::set_terms).
-    pub fn new(shared: &Arc<CompositeShared>, terms: Arc<Terms>, api: Arc<ApiType>) -> Arc<Self> {
+    /// Of one kind, as its definition has it. Another scope or version is another reconciler; other terms can be [set](Self::set_terms). `succeeds`: this process
+    /// had one before.
+    pub fn new(
+        shared: &Arc<CompositeShared>,
+        terms: Arc<Terms>,
+        api: Arc<ApiType>,
+        succeeds: bool,
+    ) -> Arc<Self> {
         Arc::new(Self {
             shared: Arc::clone(shared),
             terms: RwLock::new(terms),
@@ -48,8 +57,15 @@ impl CompositeReconciler {
             memories: Memories::default(),
             runs: Runs::default(),
             stopped: AtomicBool::new(false),
+            succeeded_at: succeeds.then(|| shared.clock.now()),
             confirmation: Confirmation::default(),
         })
+    }
+
+    /// Who knows what was sent before this does not decide here: as if another process had led until then.
+    pub(super) fn term_began(&self) -> Timestamp {
+        let began = self.shared.term_began();
+        self.succeeded_at.map_or(began, |at| at.max(began))
     }
 
     /// What its definition says now.

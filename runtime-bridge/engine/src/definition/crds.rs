@@ -235,12 +235,19 @@ pub(super) fn claim_crd(definition: &Object) -> Option<String> {
     Some(format!("{plural}.{}", spec["group"].as_str()?))
 }
 
-/// Likewise, also where it offers them no more, and their CRD is left.
+/// Likewise, also where it offers them no more, or under other names, and their CRD is left: first that one.
 pub(crate) fn claim_crd_left(definition: &Object, watches: &Watches) -> Option<String> {
-    claim_crd(definition).or_else(|| {
-        let controlled = watches.definitions_controlled_by(definition.uid())?;
-        controlled.into_iter().find(|crd| crd != definition.name())
-    })
+    former_claim_crd(definition, watches).or_else(|| claim_crd(definition))
+}
+
+/// Name of a CRD of claims that it offers no more, or not under these names, and that is left.
+pub(super) fn former_claim_crd(definition: &Object, watches: &Watches) -> Option<String> {
+    let offered = claim_crd(definition);
+    let controlled = watches.definitions_controlled_by(definition.uid())?;
+    let mut former = controlled
+        .into_iter()
+        .filter(|crd| crd != definition.name() && Some(crd) != offered.as_ref());
+    former.next()
 }
 
 /// The definition of this uid controls it.

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{
     controller::DefinitionReconciler,
-    crds::{BroughtCrd, is_controlled_by, uid},
+    crds::{BroughtCrd, former_claim_crd, is_controlled_by, uid},
     served_types::By,
 };
 use crate::{
@@ -72,7 +72,10 @@ impl DefinitionReconciler {
         let definition = &definition;
         self.serve_as_found(definition, composite.crd.as_ref(), By::Pass(term));
         // An error of one side keeps nothing from being said of the other.
-        let claim = match &rendered.claim {
+        // Claims of other names go first: of two kinds of claims one alone is served.
+        let former = former_claim_crd(definition, &engine.watches);
+        let offered = rendered.claim.as_ref().filter(|_| former.is_none());
+        let claim = match offered {
             Some(crd) => Some(self.bring(definition, Side::Claim, crd).await),
             None => None,
         };
@@ -80,26 +83,36 @@ impl DefinitionReconciler {
             Ok(claim) => (claim, None),
             Err(error) => (None, Some(error)),
         };
-        let (withdrawn, error) = match (&rendered.claim, error) {
+        let (withdrawn, error) = match (offered, error) {
             (None, None) => match self.withdraw_claims(engine, definition).await {
                 Ok(withdrawn) => (withdrawn, None),
                 Err(error) => (None, Some(error)),
             },
             (_, error) => (None, error),
         };
-        let again = withdrawn.is_some().then_some(AGAIN);
+        let again = (withdrawn.is_some() || former.is_some()).then_some(AGAIN);
         let waits = error.is_some().then_some(SideState::Waiting);
         let claim_state = claim.as_ref().map(|claim| claim.state.clone());
         let standing = Standing {
             composite: composite.state,
             claim: claim_state.or(withdrawn).or(waits),
         };
-        self.write_status(definition, &standing, Some(&rendered.terms))
+        let said = self
+            .write_status(definition, &standing, Some(&rendered.terms))
             .await?;
         let (claim_rejected, claim_not_before) =
             claim.map_or((None, None), |claim| (claim.rejected, claim.not_before));
         if let Some(error) = error.or(composite.rejected).or(claim_rejected) {
             return Err(error);
+        }
+        // After Crossplane nobody would take it off: there only who offers claims does.
+        let are_known = engine
+            .watches
+            .definitions_controlled_by(definition.uid())
+            .is_some();
+        let offers_none = rendered.claim.is_none() && again.is_none() && are_known;
+        if offers_none && definition.has_finalizer(OFFERED_FINALIZER) {
+            return self.remove_finalizers(&said, &[OFFERED_FINALIZER]).await;
         }
         // Else a CRD that changes is its turn.
         let pauses = [composite.not_before, claim_not_before];

@@ -8,7 +8,7 @@ use bridge_core::{
         Side, readable_version,
         teardown::{Crd, Instance, Objects, Seen, Unlisted},
     },
-    protection::UsageView,
+    protection::{UsageView, names::IN_USE},
     reasons::DefinitionReason,
     watch_plan::GroupKind,
 };
@@ -58,9 +58,14 @@ impl DefinitionReconciler {
         claims: Option<Value>,
         composites: Option<Value>,
     ) -> Observed {
-        // First: a list of usages that ends in between brings usages that are then found.
-        let unlisted = self.unlisted(engine, definition);
         let [claims, composites] = [claims, composites].map(|crd| crd.map(|crd| watched(engine, crd)));
+        let is_marked = [&claims, &composites]
+            .into_iter()
+            .flatten()
+            .flat_map(|remains| &remains.objects)
+            .any(|object| object.label(IN_USE) == Some("true"));
+        // Before the usages are looked up: a list of them that ends in between brings usages that are then found.
+        let unlisted = self.unlisted(engine, definition, is_marked);
         let crd_of = |remains: &Option<Remains>| {
             let remains = remains.as_ref()?;
             let objects = Objects::Watched(self.instances(&remains.objects));
@@ -120,8 +125,8 @@ impl DefinitionReconciler {
         objects.iter().map(instance).collect()
     }
 
-    fn unlisted(&self, engine: &Engine, definition: &Object) -> Option<Unlisted> {
-        let why = unknown_usages(&engine.watches).filter(|_| definition.is_deleting());
+    fn unlisted(&self, engine: &Engine, definition: &Object, is_marked: bool) -> Option<Unlisted> {
+        let why = unknown_usages(&engine.watches, is_marked).filter(|_| definition.is_deleting());
         let Some(why) = why else {
             self.unlisted_since.end(definition.uid());
             return None;

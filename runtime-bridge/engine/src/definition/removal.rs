@@ -101,7 +101,7 @@ impl DefinitionReconciler {
         }
     }
 
-    async fn remove_finalizers(
+    pub(super) async fn remove_finalizers(
         &self,
         definition: &Object,
         finalizers: &[&'static str],

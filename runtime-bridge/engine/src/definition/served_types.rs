@@ -103,7 +103,7 @@ impl ServedTypes {
         let Some(engine) = self.engine.upgrade() else {
             return;
         };
-        match served.get(&terms.definition) {
+        let succeeds = match served.get(&terms.definition) {
             Some(known) if known.goes_on(terms, crd) => {
                 let former = known.reconciler.terms();
                 if *former == **terms {
@@ -126,10 +126,10 @@ impl ServedTypes {
                 return;
             }
             // Of one kind, one at a time.
-            Some(_) => drop(served.remove(&terms.definition)),
-            None => {}
-        }
-        let reconciler = CompositeReconciler::new(&self.composites, Arc::clone(terms), api(terms));
+            Some(_) => served.remove(&terms.definition).is_some(),
+            None => false,
+        };
+        let reconciler = CompositeReconciler::new(&self.composites, Arc::clone(terms), api(terms), succeeds);
         let reason = format!("{} defines it", terms.definition);
         let handle = engine.serve(reconciler.controller(&reason));
         tracing::info!(definition = terms.definition, kind = %terms.kind, version = terms.version, "serving composite resources");

@@ -161,6 +161,14 @@ impl Dispatcher {
         self.shared.reconcilers.read().contains_key(kind)
     }
 
+    /// Whether they are, and a user has defined their type.
+    pub fn serves_users_type(&self, kind: &GroupKind) -> bool {
+        let reconcilers = self.shared.reconcilers.read();
+        reconcilers
+            .get(kind)
+            .is_some_and(|(_, reconciler)| reconciler.is_of_a_users_type())
+    }
+
     /// What whoever reconciles an object knows of it.
     pub(crate) fn report(&self, object: &Object) -> Option<Value> {
         let (_, reconciler) = self.shared.reconcilers.read().get(&object.api.kind).cloned()?;

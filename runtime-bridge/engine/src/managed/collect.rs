@@ -12,7 +12,7 @@ use bridge_core::{
 use super::{reconciler::ManagedReconciler, view};
 use crate::{
     object::{Key, Object},
-    protection::{StoredUsages, are_usages_known},
+    protection::{StoredUsages, unknown_usages},
     random,
 };
 
@@ -56,7 +56,7 @@ impl ManagedReconciler {
         // Its usages are another process's to see to: their mark tells. In this order: a list that is completed in between brings usages that are then
         // found. Who asks for a kind has it looked up and followed: only what is marked does.
         let is_marked = object.label(IN_USE) == Some("true");
-        let are_unknown = is_marked && !are_usages_known(&shared.watches);
+        let are_unknown = is_marked && unknown_usages(&shared.watches, true).is_some();
         let usages = StoredUsages::new(&shared.store).protecting(object);
         let by = match usages.first() {
             Some(usage) => usage.text(),

@@ -49,7 +49,7 @@ impl UsageReconciler {
             owner: ControllerState::None,
             others: Vec::new(),
             gone: BTreeSet::new(),
-            unknown_usages: unknown_usages(&self.shared.watches),
+            unknown_usages: unknown_usages(&self.shared.watches, false),
             notes_attempts: self.guard.notes_attempts(),
             is_unwatched: false,
             may_act: false,
@@ -165,8 +165,33 @@ impl UsageReconciler {
                 Some(reference) => reference,
                 None => return ObjectState::Absent,
             },
+            Subject::Owner => return self.observe_owner(&usage).await,
         };
         finder.see_live(&reference, None).await
+    }
+
+    /// The first of the owners of the used resource that is there; absent: there is none.
+    async fn observe_owner(&self, usage: &Usage) -> ObjectState {
+        let finder = Finder::in_any_version(&self.shared);
+        let Some(used) = self.found(usage, Side::Used) else {
+            return ObjectState::Absent;
+        };
+        let used = match finder.see_live(&used, None).await {
+            ObjectState::Exists(used) => used,
+            other => return other,
+        };
+        let of = used.object();
+        let owners = match ControllerRef::of(of) {
+            Some(controller) => vec![controller],
+            None => owners(of),
+        };
+        for owner in owners {
+            let state = finder.see_live(&self.of_controller(of, &owner), None).await;
+            if ControllerState::of(&state, &owner.uid) != ControllerState::Gone {
+                return state;
+            }
+        }
+        ObjectState::Absent
     }
 
     /// The object that was found, by its name.
@@ -279,19 +304,8 @@ impl Read<'_> {
         if ControllerRef::of(of).is_some() {
             return self.controller(of).await;
         }
-        let owners = of["metadata"]["ownerReferences"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
         let mut all = ControllerState::None;
-        for owner in owners {
-            let text = |field: &str| owner[field].as_str().unwrap_or_default().to_owned();
-            let one = ControllerRef {
-                api_version: text("apiVersion"),
-                kind: text("kind"),
-                name: text("name"),
-                uid: text("uid"),
-            };
+        for one in owners(of) {
             let reference = self.of.of_controller(of, &one);
             let state = self.state(&reference).await;
             match ControllerState::of(&state, &one.uid) {
@@ -307,4 +321,18 @@ impl Read<'_> {
         }
         all
     }
+}
+
+fn owners(of: &serde_json::Value) -> Vec<ControllerRef> {
+    let owners = of["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+    let owner = |owner: &serde_json::Value| {
+        let text = |field: &str| owner[field].as_str().unwrap_or_default().to_owned();
+        ControllerRef {
+            api_version: text("apiVersion"),
+            kind: text("kind"),
+            name: text("name"),
+            uid: text("uid"),
+        }
+    };
+    owners.map(owner).collect()
 }

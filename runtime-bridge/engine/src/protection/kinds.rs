@@ -29,14 +29,9 @@ pub fn usage_kinds() -> [Arc<ApiType>; 3] {
     ]
 }
 
-/// The store holds all usages that there are. Not where the bridge has no right to see them: for what is marked all the same, some may be there.
-pub(crate) fn are_usages_known(watches: &Watches) -> bool {
-    let forbidden = |api: &Arc<ApiType>| matches!(watches.state(&api.kind), WatchState::Forbidden(_));
-    unknown_usages(watches).is_none() && !usage_kinds().iter().any(forbidden)
-}
-
-/// Why it is not known which usages there are; `None`: the store holds all that there are, or that the bridge has the right to see.
-pub(crate) fn unknown_usages(watches: &Watches) -> Option<String> {
+/// Why it is not known which usages there are; `None`: the store holds all that there are. Those that the bridge has no right to see, as for a moment after
+/// a start, are unknown where something bears their label (`is_marked`); where nothing does, there are none.
+pub(crate) fn unknown_usages(watches: &Watches, is_marked: bool) -> Option<String> {
     usage_kinds().iter().find_map(|api| {
         let kind = &api.kind;
         let is_other_version = || {
@@ -46,7 +41,8 @@ pub(crate) fn unknown_usages(watches: &Watches) -> Option<String> {
             )
         };
         let state = watches.state(kind);
-        if watches.is_complete(kind) || matches!(state, WatchState::Forbidden(_)) || is_other_version() {
+        let is_forbidden = matches!(state, WatchState::Forbidden(_));
+        if watches.is_complete(kind) || (is_forbidden && !is_marked) || is_other_version() {
             return None;
         }
         Some(match state {

@@ -16,7 +16,7 @@ mod stored;
 #[cfg(test)]
 pub(crate) use dependencies::edges as usage_edges;
 pub use guard::{FixedGuard, Guard, GuardOptions, GuardState, UsageGuard, WebhookOptions};
+pub(crate) use kinds::unknown_usages;
 pub use kinds::usage_kinds;
-pub(crate) use kinds::{are_usages_known, unknown_usages};
 pub(crate) use layer::ServedUsages;
 pub(crate) use stored::{StoredUsages, ancestors};

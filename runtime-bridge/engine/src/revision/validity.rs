@@ -80,28 +80,10 @@ impl RevisionReconciler {
 
     /// As the engine serves it.
     pub fn controller(self: &Arc<Self>, reason: &str) -> Controller {
-        let functions = |revision: &Object| {
-            let revision = Revision::read(&revision.to_value());
-            let selection = |function: &str| LabelSelection {
-                kind: function_revisions(),
-                namespace: None,
-                labels: [(PACKAGE.to_owned(), function.to_owned())].into(),
-            };
-            revision.functions().map(selection).collect()
-        };
-        let needs = |_: &Object| {
-            vec![NeededKind {
-                kind: function_revisions(),
-                version: "v1".to_owned(),
-            }]
-        };
         Controller {
             owner: None,
             api: revisions(),
-            edges: Arc::new([
-                Edge::selections(Arc::new(functions)).with_interest(Interest::All),
-                Edge::needs(Arc::new(needs)),
-            ]),
+            edges: edges(),
             reconciler: Arc::clone(self) as _,
             reason: reason.to_owned(),
         }
@@ -167,5 +149,49 @@ impl Reconcile for RevisionReconciler {
 
     fn forget(&self, object: &Object) {
         self.retries.forget(&object.key());
+    }
+}
+
+/// A change of an active function's revision is the turn of all revisions of compositions that call it.
+fn edges() -> Arc<[Edge]> {
+    let functions = |revision: &Object| {
+        let revision = Revision::read(&revision.to_value());
+        let selection = |function: &str| LabelSelection {
+            kind: function_revisions(),
+            namespace: None,
+            labels: [(PACKAGE.to_owned(), function.to_owned())].into(),
+        };
+        revision.functions().map(selection).collect()
+    };
+    let needs = |_: &Object| {
+        vec![NeededKind {
+            kind: function_revisions(),
+            version: "v1".to_owned(),
+        }]
+    };
+    Arc::new([
+        Edge::selections(Arc::new(functions)).with_interest(Interest::All),
+        Edge::needs(Arc::new(needs)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::store::Store;
+
+    #[test]
+    fn revisions_of_functions_are_needed_as_soon_as_there_is_a_revision() {
+        let store = Arc::new(Store::default());
+        let api = revisions();
+        store.open(&api.kind);
+        let _edges = store.register_edges(&api.kind, edges());
+        assert!(store.needed().is_empty());
+        let revision = json!({"metadata": {"name": "a", "uid": "1", "resourceVersion": "1"}, "spec": {}});
+        store.observe_read(Arc::new(Object::decode(&api, &revision.to_string()).unwrap()));
+        let kinds: Vec<_> = store.needed().into_iter().map(|needed| needed.kind).collect();
+        assert_eq!(kinds, [function_revisions()]);
     }
 }

@@ -37,7 +37,8 @@ pub(in super::super) fn report(of: &Facts) -> Flow {
     if !is_deleting(of) {
         return NEXT;
     }
-    if reports_deletion(&of.snapshot.claim.object) || Rule::ClaimDeletionIsSeenFirst.is_off() {
+    let is_refused = of.memory.refused_report.held_until(of.snapshot.now).is_some();
+    if reports_deletion(&of.snapshot.claim.object) || is_refused || Rule::ClaimDeletionIsSeenFirst.is_off() {
         return NEXT;
     }
     write_status(of, Standing::of(of))
@@ -131,7 +132,8 @@ pub(in super::super) fn wait(of: &Facts) -> Flow {
         Some(since + of.snapshot.settings.progress)
     });
     let report_at = report_at.flatten().filter(|at| *at > now);
-    if report_at.is_none() {
+    let refused = of.memory.refused_report.held_until(now);
+    if report_at.is_none() && refused.is_none() {
         match write_status(of, standing) {
             NEXT => {}
             written => return written,
@@ -158,6 +160,7 @@ pub(in super::super) fn wait(of: &Facts) -> Flow {
     let secret = secret.map(|failed| failed.retry_at);
     let deadline = blocked::deadline(of).map(|deadline| deadline.end());
     let times = [
+        refused,
         deadline,
         ends,
         failed,

@@ -155,6 +155,11 @@ pub(in super::super) fn apply(of: &Context) -> Flow {
     if changes.is_empty() {
         return NEXT;
     }
+    let may_apply =
+        |change: &Change| !change.adopts || rules::may_adopt_now(of.snapshot, of.memory, &change.uid);
+    if !changes.iter().all(may_apply) {
+        return act(Action::VerifyResourceVersion);
+    }
     act(Action::Apply(changes))
 }
 

@@ -39,7 +39,8 @@ pub(in super::super) fn report(of: &Context) -> Flow {
     if !is_deleting(of) {
         return NEXT;
     }
-    if reports_deletion(&of.snapshot.xr.object) || Rule::DeletionIsSeenFirst.is_off() {
+    let is_refused = of.memory.refused_report.held_until(of.snapshot.now).is_some();
+    if reports_deletion(&of.snapshot.xr.object) || is_refused || Rule::DeletionIsSeenFirst.is_off() {
         return NEXT;
     }
     write_status(of, &deleting(of), Vec::new())
@@ -188,11 +189,15 @@ pub(in super::super) fn wait(of: &Context) -> Flow {
         let is_reported = hindrance.blocked.as_ref().is_some_and(|blocked| blocked.value);
         of.snapshot.now + if is_reported { LOOK_AGAIN } else { LISTED_SOON }
     });
+    let refused = of.memory.refused_report.held_until(of.snapshot.now);
     let all = ends
         .chain(retries)
         .chain(reads)
-        .chain([unknown, listed, hindrance.wake]);
+        .chain([unknown, listed, hindrance.wake, refused]);
     let wake = all.flatten().filter(|at| *at > of.snapshot.now).min();
+    if refused.is_some() {
+        return rest(wake);
+    }
     let report = Report {
         blocked: hindrance.blocked,
         overdue: hindrance.overdue,

@@ -130,6 +130,17 @@ pub fn plan(seen: &Seen, now: Timestamp) -> Plan {
         later,
         ..Plan::default()
     };
+    if rules::orphans(seen) {
+        let message = format!(
+            r#"waiting for the garbage collector to take the owner reference off the CustomResourceDefinition "{}", as the definition was deleted with --cascade=orphan"#,
+            crd.name
+        );
+        return Plan {
+            message: Some(message),
+            again: Some(now + AGAIN),
+            ..plan
+        };
+    }
     if let Objects::Unreadable(why) = &crd.objects {
         // Who wonders why nothing goes reads the status.
         let message = format!("cannot see what is left to be deleted: {why}");

@@ -1,7 +1,7 @@
 //! The rules of a definition's end: each a predicate over what is seen.
 
 use super::{Crd, Instance, Objects, Seen, Side, Unlisted};
-use crate::rule::Rule;
+use crate::{composite::names::ORPHAN_FINALIZER, rule::Rule};
 
 /// Which side goes first: a claim deletes its composite resource by its own policy, and nothing creates that anew meanwhile.
 pub(super) fn order() -> [Side; 2] {
@@ -15,6 +15,14 @@ pub(super) fn order() -> [Side; 2] {
 /// The CRD is this very definition's: another's is neither deleted nor waited for.
 pub(super) fn is_own(seen: &Seen, crd: &Crd) -> bool {
     crd.controller.as_deref() == Some(&seen.uid) || Rule::OthersCrdIsLeftAlone.is_off()
+}
+
+/// Whoever deletes the definition wants to keep what it controls: the garbage collector lets that go first.
+pub(super) fn orphans(seen: &Seen) -> bool {
+    seen.finalizers
+        .iter()
+        .any(|finalizer| finalizer == ORPHAN_FINALIZER)
+        && !Rule::OrphaningDefinitionDeletesNothing.is_off()
 }
 
 /// Whether objects are left is asked of the API server: a CRD takes all of them with it, past every usage.

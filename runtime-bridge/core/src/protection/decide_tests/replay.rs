@@ -3,15 +3,21 @@
 use super::{super::facts::Facts, super::standing::Standing, *};
 use crate::composite::Settings;
 
-/// Nothing uses the resource any more, and its label is off.
+/// Nothing uses the resource any more, and its label is off; where nothing owns it, a live read has shown that.
 fn left(edit: impl FnOnce(&mut Snapshot, &mut LiveObject)) -> String {
+    let mut memory = settled();
+    memory.owner_is_gone = true;
+    left_with(&memory, edit)
+}
+
+fn left_with(memory: &UsageMemory, edit: impl FnOnce(&mut Snapshot, &mut LiveObject)) -> String {
     let mut of = deleting();
     of.usage.0.object_mut()["spec"]["replayDeletion"] = true.into();
     using(&mut of, ObjectState::KindGone);
     let mut object = bare();
     edit(&mut of, &mut object);
     of.used = Known::Object(sample::reference("Db", "db"), sample::exists(object));
-    decided(&of, &settled())
+    decided(&of, memory)
 }
 
 const DELETES: &str = "delete Db db";
@@ -40,6 +46,19 @@ fn what_has_lost_its_owner_is_deleted_with_the_last_usage() {
     ] {
         assert_eq!(left(|of, _| of.owner = owner), GOES);
     }
+}
+
+#[test]
+fn that_nothing_owns_it_is_read_live_first() {
+    let mut memory = settled();
+    assert_eq!(
+        left_with(&memory, |of, _| of.owner = ControllerState::Gone),
+        "observe owner"
+    );
+    // It has been read, and is there.
+    memory.failed_read = Some((at("2030-01-01T00:00:00Z"), "why".to_owned()));
+    let waits = left_with(&memory, |of, _| of.owner = ControllerState::Gone);
+    assert!(!waits.starts_with("delete") && waits != GOES, "{waits}");
 }
 
 #[test]

@@ -18,6 +18,15 @@ pub struct UsedName {
 }
 
 impl UsedName {
+    /// Without its namespace: a usage of a namespace may name a cluster-scoped object, of which it cannot be told apart by its text.
+    #[must_use]
+    pub fn anywhere(&self) -> Self {
+        Self {
+            namespace: String::new(),
+            ..self.clone()
+        }
+    }
+
     /// What a usage of any of the three kinds protects; `None`: its selector is not resolved yet.
     pub fn of(usage: &Value) -> Option<Self> {
         let of = &usage["spec"]["of"];
@@ -68,7 +77,9 @@ impl UsageNote {
                 .is_object()
                 .then(|| format!("{}/{}", text(&by["kind"]), text(&by["resourceRef"]["name"]))),
             reason: spec["reason"].as_str().map(str::to_owned),
-            used_uid: metadata["annotations"][RECORD].as_str().and_then(used_uid),
+            used_uid: metadata["annotations"][RECORD]
+                .as_str()
+                .and_then(|record| used_uid(record, metadata["uid"].as_str()?)),
         }
     }
 
@@ -78,8 +89,11 @@ impl UsageNote {
     }
 }
 
-fn used_uid(record: &str) -> Option<String> {
-    let record: Value = serde_json::from_str(record).ok()?;
+/// As recorded by the usage of this uid, and not by its former self.
+fn used_uid(record: &str, usage: &str) -> Option<String> {
+    let record: Value = serde_json::from_str(record)
+        .ok()
+        .filter(|record: &Value| record["usage"] == usage)?;
     Some(record["of"]["uid"].as_str()?.to_owned())
 }
 
@@ -121,8 +135,12 @@ mod tests {
     fn a_successor_of_the_name_is_not_protected() {
         let mut usage = json!({"metadata": {"name": "u"}});
         assert!(UsageNote::of(&usage).protects("any"));
-        usage["metadata"]["annotations"][RECORD] = r#"{"of": {"uid": "first"}}"#.into();
+        usage["metadata"]["uid"] = "u".into();
+        usage["metadata"]["annotations"][RECORD] = r#"{"usage": "u", "of": {"uid": "first"}}"#.into();
         assert!(UsageNote::of(&usage).protects("first"));
         assert!(!UsageNote::of(&usage).protects("second"));
+        // The record is that of its former self, which a backup holds.
+        usage["metadata"]["uid"] = "another".into();
+        assert!(UsageNote::of(&usage).protects("second"));
     }
 }

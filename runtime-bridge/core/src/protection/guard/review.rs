@@ -64,8 +64,9 @@ impl Review {
             return Err(ReviewError::NoRequest);
         };
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let first = |one: &Value, other: &Value| if one.is_string() { text(one) } else { text(other) };
         let metadata = &request["oldObject"]["metadata"];
+        // The API server says of a Namespace that it is in itself; and the request that deletes a collection has no name.
+        let place = if metadata.is_object() { metadata } else { request };
         let annotation = |name: &str| metadata["annotations"][name].as_str();
         let propagation = request["options"]["propagationPolicy"].as_str();
         Ok(Self {
@@ -78,9 +79,8 @@ impl Review {
             used: UsedName {
                 group: text(&request["kind"]["group"]),
                 kind: text(&request["kind"]["kind"]),
-                namespace: first(&metadata["namespace"], &request["namespace"]),
-                // The request that deletes a collection has none.
-                name: first(&metadata["name"], &request["name"]),
+                namespace: text(&place["namespace"]),
+                name: text(&place["name"]),
             },
             used_uid: text(&metadata["uid"]),
             noted_attempt: annotation(ATTEMPT).map(str::to_owned),
@@ -321,6 +321,28 @@ mod tests {
         };
         assert!(matches!(trial(true), Verdict::InUse(_)));
         assert_eq!(trial(false), Verdict::Allowed);
+    }
+
+    /// The namespace of the request is then the object's own name.
+    #[test]
+    fn a_namespace_is_in_no_namespace() {
+        let asked = review(|request| {
+            request["kind"]["kind"] = "Namespace".into();
+            request["oldObject"]["metadata"] = json!({"name": "shop", "uid": "u1"});
+            request["name"] = "shop".into();
+        });
+        assert_eq!(
+            (asked.used.namespace.as_str(), asked.used.name.as_str()),
+            ("", "shop")
+        );
+        let unknown = review(|request| {
+            request["oldObject"] = Value::Null;
+            request["name"] = "db".into();
+        });
+        assert_eq!(
+            (unknown.used.namespace.as_str(), unknown.used.name.as_str()),
+            ("shop", "db")
+        );
     }
 
     #[test]

@@ -99,6 +99,12 @@ pub(in super::super) fn replay(of: &Facts) -> Flow {
     let Some(policy) = rules::replay(of, object) else {
         return NEXT;
     };
+    if rules::owner_is_unread(of) {
+        return match of.memory.failed_read.as_ref().filter(|_| of.unread().is_some()) {
+            Some((until, _)) => report_and_rest(of, Some(*until)),
+            None => act(Action::Observe(Subject::Owner)),
+        };
+    }
     if of.is_held_back() {
         return report_and_rest(of, of.memory.failed.as_ref().map(|failed| failed.retry_at));
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::stage::{Bridge, CLAIM, COMPOSITIONS, DEFINITIONS, GROUP, REVISIONS, Stage, composition};
+use crate::harness::within;
 
 pub fn claims(namespace: &str) -> String {
     format!("/apis/{GROUP}/v1/namespaces/{namespace}/purchases")
@@ -291,6 +292,52 @@ async fn claims_that_are_offered_no_more_stay_until_their_users_delete_them() {
             .all(|one| one["type"] != "Offered")
     };
     stage.object(&definition, offers_none).await;
+    bridge.end().await;
+}
+
+/// Else nobody would serve the former ones, and their finalizers would stay.
+#[tokio::test]
+async fn claims_of_other_names_are_offered_once_the_former_are_gone() {
+    let stage = Stage::installed().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = format!("{}/a", claims(&namespace));
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
+        .await;
+    stage.ready(&path).await;
+    offers_no_claims(&stage).await;
+    let definition = format!("{DEFINITIONS}/xpurchases.{GROUP}").replace("/v2/", "/v1/");
+    let names = json!({"kind": "Acquisition", "plural": "acquisitions"});
+    let edit = json!({"spec": {"claimNames": names}});
+    stage.admin.patch(&definition, &edit).await.unwrap();
+    bridge.end().await;
+
+    let bridge = Bridge::start(&stage.plane).await;
+    let edit = json!({"spec": {"values": {"first": "one"}}});
+    stage.admin.patch(&path, &edit).await.unwrap();
+    stage.values_become(&namespace, &["one"]).await;
+    let crd = |plural: &str| format!("{}/{plural}.{GROUP}", crate::admin::DEFINITIONS);
+    assert!(
+        stage.admin.get(&crd("acquisitions")).await.is_err(),
+        "both at once"
+    );
+    stage.admin.delete(&path).await.unwrap();
+    stage.gone(&path).await;
+    stage.gone(&crd("purchases")).await;
+    let others = claims(&namespace).replace("purchases", "acquisitions");
+    let mut other = claim("b", &json!({"first": "2"}));
+    other["kind"] = "Acquisition".into();
+    within(async {
+        while stage.admin.create(&others, &other).await.is_err() {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    stage.ready(&format!("{others}/b")).await;
+    stage.admin.delete(&format!("{others}/b")).await.unwrap();
+    stage.gone(&format!("{others}/b")).await;
     bridge.end().await;
 }
 

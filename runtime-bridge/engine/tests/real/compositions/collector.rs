@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     claims::{claim, claims, composite_of},
-    stage::{Bridge, GROUP, Stage, crd_path, definition_path, order, orders},
+    stage::{Bridge, DEFINITIONS, GROUP, Stage, crd_path, definition, definition_path, order, orders},
 };
 
 pub(super) async fn begin() -> (Stage, Bridge) {
@@ -66,6 +66,45 @@ async fn a_composite_resource_ends_whatever_the_cascade() {
             assert_eq!(metadata["deletionTimestamp"], Value::Null, "{cascade}");
         }
     }
+    bridge.end().await;
+}
+
+/// Whoever is faster, the bridge or the garbage collector.
+#[tokio::test]
+async fn a_definition_that_leaves_its_dependants_deletes_nothing_and_is_made_again() {
+    let (stage, bridge) = begin().await;
+    stage.define().await;
+    let namespace = stage.admin.namespace("left").await;
+    let path = composed_order(&stage, &namespace, "a").await;
+    let path_of_definition = definition_path();
+    let name = path_of_definition.rsplit('/').next().unwrap();
+    let words = [
+        "delete",
+        "compositeresourcedefinition.v2.apiextensions.crossplane.io",
+        name,
+    ];
+    kubectl(
+        &stage,
+        &[&words[..], &["--cascade=orphan", "--timeout=60s"]].concat(),
+    )
+    .await;
+    stage.gone(&path_of_definition).await;
+    let left = stage.admin.get(&path).await.unwrap();
+    assert_eq!(left["metadata"]["deletionTimestamp"], Value::Null);
+    let crd = stage.admin.get(&crd_path()).await.unwrap();
+    assert_eq!(
+        (
+            &crd["metadata"]["ownerReferences"],
+            &crd["metadata"]["deletionTimestamp"]
+        ),
+        (&Value::Null, &Value::Null)
+    );
+    stage.create(DEFINITIONS, &definition()).await;
+    stage
+        .condition(&path_of_definition, "Established", "WatchingCompositeResource")
+        .await;
+    stage.admin.delete(&path).await.unwrap();
+    stage.gone(&path).await;
     bridge.end().await;
 }
 

@@ -47,6 +47,10 @@ async fn a_reference_to_another_owners_object_is_dropped_and_the_object_left_alo
     let edit = json!({"spec": {"crossplane": {"resourceRefs": with_theirs}}});
     stage.admin.patch(&path, &edit).await.unwrap();
     stage.object(&path, |order| refs(order) == refs(&before)).await;
+    let dropped = format!(
+        "dropped the reference to ConfigMap \"{namespace}/theirs\", which ConfigMap \"owner\" controls"
+    );
+    stage.event(&namespace, "ComposeResources", &dropped).await;
     stage.admin.delete(&path).await.unwrap();
     stage.gone(&path).await;
     let left = stage.admin.get(&format!("{maps}/theirs")).await.unwrap();
@@ -67,6 +71,7 @@ async fn what_lost_its_owner_gets_it_back_and_goes_with_it() {
     let is_owned = |map: &Value| map["metadata"]["ownerReferences"][0]["uid"] == before["metadata"]["uid"];
     let owned = stage.object(&map, is_owned).await;
     assert_eq!(owned["metadata"]["uid"], uid, "the same object");
+    stage.event(&namespace, "Adopted", &name).await;
     bridge.rests().await;
     stage.admin.delete(&path).await.unwrap();
     stage.gone(&path).await;

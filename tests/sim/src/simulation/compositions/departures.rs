@@ -9,7 +9,7 @@ use super::{
     state::{self, COMPOSED, controller, is_composite_kind, is_deleting},
     trouble::resource_name,
 };
-use crate::simulation::environment::Environment;
+use crate::simulation::{environment::Environment, invariants::text};
 
 /// A `ConfigMap` of a user that nobody composes.
 const BYSTANDER: &str = "bystander";
@@ -98,6 +98,31 @@ impl Environment {
         })
     }
 
+    /// Likewise a usage that was there before the deletion of what it protects began, and turned to that only then: it holds it, and `Ready` says so.
+    pub(super) fn delete_usages_of_deleted(&self) {
+        let holding: Vec<String> = {
+            let state = self.kube.state();
+            let began = |uid: &str| state::object_of(&state, uid).and_then(|found| deleted_at(found.object));
+            let holds = |usage: &&Value| {
+                let made = text(usage, "/metadata/creationTimestamp");
+                began(&state::used(usage)).is_some_and(|began| made <= began)
+            };
+            // What goes with its composite resource goes by itself.
+            let is_kept = |usage: &&Value| {
+                let owner = controller(usage).and_then(|owner| owner["uid"].as_str());
+                let owner = owner.and_then(|uid| state::composite(&state, uid));
+                !is_deleting(usage) && owner.is_some_and(|owner| !is_deleting(owner))
+            };
+            let holding = state::usages(&state).filter(is_kept).filter(holds);
+            holding
+                .map(|usage| state::path("usages", "protection.crossplane.io", usage))
+                .collect()
+        };
+        for path in &holding {
+            self.kube.request(&Method::DELETE, path, &Value::Null);
+        }
+    }
+
     fn delete_composed_without_owner(&self, is_meant: impl Fn(&ClusterState, &Value) -> bool) -> bool {
         let ownerless: Vec<String> = {
             let state = self.kube.state();
@@ -120,4 +145,8 @@ impl Environment {
         }
         !ownerless.is_empty()
     }
+}
+
+fn deleted_at(object: &Value) -> Option<&str> {
+    object["metadata"]["deletionTimestamp"].as_str()
 }

@@ -306,6 +306,7 @@ impl Run {
                 environment.delete_ownerless();
             }
             environment.delete_orphaned();
+            environment.delete_usages_of_deleted();
             // What is still being deleted comes back after it.
             for kind in &self.plan.kinds {
                 environment.define(*kind, self.edits_of(*kind));
@@ -317,6 +318,7 @@ impl Run {
                 return false;
             }
             if Instant::now() > end {
+                self.note_what_is_left();
                 environment.blame(format!("it does not converge: {trouble}"));
                 return false;
             }

@@ -139,6 +139,28 @@ impl Run {
             .map(|more| format!("{name} has a second {}", resource_name(more)))
     }
 
+    /// For whoever replays the seed: all that could be in the way.
+    pub(super) fn note_what_is_left(&self) {
+        let state = self.environment.kube.state();
+        let kinds = state::COMPOSED
+            .into_iter()
+            .chain(self.plan.kinds.iter().map(|kind| (kind.plural(), GROUP)));
+        for object in kinds.flat_map(|(plural, group)| state.all(plural, group)) {
+            let metadata = &object["metadata"];
+            let (conditions, spec) = (&object["status"]["conditions"], &object["spec"]);
+            self.environment.log.note(|| {
+                format!(
+                    "left: {} {} since {} finalizers {} labels {} spec {spec} {conditions}",
+                    object["kind"],
+                    metadata["name"],
+                    metadata["deletionTimestamp"],
+                    metadata["finalizers"],
+                    metadata["labels"],
+                )
+            });
+        }
+    }
+
     /// What nobody has any use for.
     fn leftover(&self) -> Option<String> {
         let state = self.environment.kube.state();

@@ -66,6 +66,9 @@ impl World {
                     Err(failure) => Input::Failed(failure),
                 };
             }
+            Action::WriteStatus(_) if self.refuses_status => {
+                return Input::Failed(failure(ApiFailureKind::Rejected));
+            }
             Action::WriteStatus(write) => {
                 let change = |claim: &mut Value| claim["status"] = write.status.clone();
                 return match self.write_claim("status", version, change) {

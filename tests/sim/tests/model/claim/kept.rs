@@ -284,3 +284,15 @@ fn a_composite_resource_that_somebody_else_changes_each_time_is_applied_with_a_b
     assert_eq!(reason, "ReconcileSuccess");
     live(&mut world, &[Step::Delete]).unwrap();
 }
+
+/// As of a type whose schema requires a field that no function has set.
+#[test]
+fn a_deletion_does_not_wait_for_a_status_that_is_refused() {
+    let mut world = World::new();
+    act(&mut world, Step::Create(1));
+    world.settle().unwrap();
+    world.refuses_status = true;
+    act(&mut world, Step::Delete);
+    world.settle_until(world.now + Duration::from_mins(10)).unwrap();
+    assert!(world.api.claims.is_empty() && world.api.xrs.is_empty());
+}

@@ -85,6 +85,8 @@ pub struct World {
     pub used_by: Option<&'static str>,
     /// Why usages cannot be listed.
     pub unlisted: Option<&'static str>,
+    /// The API server refuses each status of a claim.
+    pub refuses_status: bool,
 }
 
 impl World {
@@ -109,6 +111,7 @@ impl World {
             composes_within: Duration::from_millis(50),
             used_by: None,
             unlisted: None,
+            refuses_status: false,
         }
     }
 

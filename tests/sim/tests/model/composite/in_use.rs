@@ -360,11 +360,15 @@ fn a_usage_by_its_own_composite_resource_goes_after_all_else() {
     };
     let of = identity(&a, &world.api.objects[&a]["metadata"]["uid"]);
     let by = Some(identity(&usage_id("parent"), &xr["metadata"]["uid"]));
+    let own_uid = world.api.objects[&own]["metadata"]["uid"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     world.api.edit(&own, |mut usage| {
         let metadata = &mut usage["metadata"];
         metadata["finalizers"] = json!([names::FINALIZER]);
         metadata["annotations"] = json!({
-            names::RECORD: Record { of, by }.to_string(),
+            names::RECORD: Record { usage: own_uid, of, by }.to_string(),
             "crossplane.io/composition-resource-name": "own",
         });
         metadata["ownerReferences"] = json!([{

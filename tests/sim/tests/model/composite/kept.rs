@@ -193,6 +193,23 @@ fn a_composite_that_is_orphaned_deletes_nothing() {
     assert_eq!((world.api.xr, world.api.objects.len()), (None, 2));
 }
 
+/// The watch of composite resources lags: it shows what has lost its owner, and not yet why.
+#[test]
+fn what_was_orphaned_is_not_adopted_again() {
+    let mut world = settled(&[TWO]);
+    world.lag(20);
+    act(&mut world, Step::Delete);
+    let ids: Vec<ObjectId> = world.api.objects.keys().cloned().collect();
+    for id in ids {
+        world.api.edit(&id, |mut object| {
+            object["metadata"].as_object_mut()?.remove("ownerReferences");
+            Some(object)
+        });
+    }
+    world.settle().unwrap();
+    assert_eq!((world.api.xr, world.api.objects.len()), (None, 2));
+}
+
 #[test]
 fn a_composite_stays_until_what_it_composed_is_gone() {
     let mut world = settled(&[TWO]);
@@ -338,6 +355,17 @@ fn a_status_that_is_refused_holds_nothing_else_up() {
     act(&mut world, Step::Edit(&[("a", "3"), ("b", "1")]));
     world.settle().unwrap();
     assert_eq!(composite(&world).unwrap().status()["count"], 2);
+}
+
+/// As of a type whose schema requires a field that no function has set.
+#[test]
+fn a_deletion_does_not_wait_for_a_status_that_is_refused() {
+    let mut world = settled(&[TWO]);
+    world.refuses_status = Some("conditions");
+    act(&mut world, Step::Delete);
+    world.settle_until(world.now + Duration::from_mins(10)).unwrap();
+    assert!(composite(&world).is_none(), "it is gone");
+    assert!(world.api.objects.is_empty(), "{:?}", world.api.objects.keys());
 }
 
 /// An object of this owner that was never composed, such as its connection Secret.

@@ -153,6 +153,11 @@ impl World {
             .and_then(|then| Some((6, self.history[then].xr.clone()?)));
     }
 
+    /// So often the watch of the composite resource shows nothing new, unless it is read.
+    pub fn lag(&mut self, times: u32) {
+        self.stale = self.api.xr.clone().map(|xr| (times, xr));
+    }
+
     /// Notes down what is stored now.
     pub fn note(&mut self) {
         let stored = self.stored();

@@ -27,6 +27,25 @@ fn claims_go_before_composite_resources() {
     );
 }
 
+/// Its dependants are to stay: the garbage collector takes their owner references off, and then its own finalizer.
+#[test]
+fn a_definition_that_leaves_its_dependants_deletes_nothing() {
+    let ending = ending();
+    let orphaning = Seen {
+        finalizers: [ending.finalizers.clone(), vec!["orphan".to_owned()]].concat(),
+        composites: Some(crd(COMPOSITES, Objects::Watched(vec![order("a")]))),
+        ..ending
+    };
+    planned(
+        &orphaning,
+        &[
+            "later: CRD orders.example.org, finalizers",
+            r#"message: waiting for the garbage collector to take the owner reference off the CustomResourceDefinition "orders.example.org", as the definition was deleted with --cascade=orphan"#,
+            "again at 1970-01-01T00:00:14Z",
+        ],
+    );
+}
+
 #[test]
 fn the_crd_of_claims_goes_before_composite_resources() {
     let seen = Seen {

@@ -328,6 +328,33 @@ fn a_refused_deletion_is_repeated_only_by_the_teardown_that_asked() {
     assert!(replays(gone));
 }
 
+/// The watch of composite resources is older than the composite resource.
+#[test]
+fn an_owner_that_a_cache_does_not_show_is_not_taken_for_gone() {
+    assert!(!replays(|world| world.restart_stale(usize::MAX, &["Xr"])));
+}
+
+/// Both were made anew by it, and have other uids than the usage has recorded.
+#[test]
+fn a_usage_that_a_backup_brings_back_protects_what_is_there_now() {
+    let mut world = lived(&[Step::Objects, Step::Usage("usage"), Step::Pass(5)]);
+    for (kind, name) in [("Db", "db"), ("App", "app"), ("Usage", "usage")] {
+        world.api.edit(&id(kind, name), |object| {
+            object["metadata"]["uid"] = format!("restored-{name}").into();
+            object["metadata"]["ownerReferences"] = json!([]);
+        });
+    }
+    world.restart();
+    world.settle().unwrap();
+    act(&mut world, Step::DeleteBoth(true));
+    world.settle().unwrap();
+    assert_eq!(left(&world), ["usage"], "what uses it is still there");
+    act(&mut world, Step::FreeApp);
+    world.settle().unwrap();
+    // Of who held it before, nobody knows what became.
+    assert_eq!((left(&world).len(), labelled(&world)), (0, true));
+}
+
 #[test]
 fn a_finalizer_that_a_person_takes_off_ends_the_usage() {
     let mut world = lived(&[Step::Objects, Step::Usage("usage"), Step::Pass(5)]);

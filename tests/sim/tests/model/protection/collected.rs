@@ -139,8 +139,15 @@ impl World {
     }
 
     /// What is read past the caches.
-    pub(super) fn subject(usage: &Usage, subject: Subject) -> Option<Id> {
+    pub(super) fn subject(&self, usage: &Usage, subject: Subject) -> Option<Id> {
         match subject {
+            Subject::Owner => {
+                let used = usage.record()?.of.reference.name;
+                let owner = live(self.api.get("Db", &used)?).controller()?.clone();
+                let of = id("Xr", owner["name"].as_str()?);
+                let is_it = |object: &&Value| object["metadata"]["uid"] == owner["uid"];
+                self.api.objects.get(&of).filter(is_it).map(|_| of)
+            }
             Subject::Controller => {
                 let controller = usage.controller()?;
                 Some(id("Xr", controller["name"].as_str()?))

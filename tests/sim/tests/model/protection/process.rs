@@ -365,7 +365,7 @@ impl World {
     }
 
     fn observe(&mut self, usage: &Usage, subject: Subject) -> ObjectState {
-        let Some(of) = Self::subject(usage, subject) else {
+        let Some(of) = self.subject(usage, subject) else {
             return ObjectState::Absent;
         };
         if self.unreadable.contains(&of.0) {

@@ -1,7 +1,7 @@
 //! All usages, by what they protect.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -21,6 +21,7 @@ use crate::{
 /// Why usages are watched, for people.
 const REASON: &str = "the usage webhook answers from them";
 
+/// Each usage stands under what it names, and once more under that without its namespace.
 type ByUsed = HashMap<UsedName, BTreeMap<Key, UsageNote>>;
 
 /// What the webhook answers from.
@@ -58,7 +59,7 @@ impl UsageIndex {
         self.kinds.iter().all(|kind| self.watches.is_complete(kind))
     }
 
-    /// Those of an object.
+    /// Those of an object. Of one that is in no namespace, those of all namespaces: its kind has no others.
     pub(super) fn of(&self, used: &UsedName) -> Vec<UsageNote> {
         let by_used = self.by_used.lock();
         by_used
@@ -71,21 +72,28 @@ impl UsageIndex {
 
 fn follow(by_used: &mut ByUsed, change: &Change) {
     let used = |object: &Object| UsedName::of(&object.to_value());
-    if let Some(former) = change.old.as_deref().and_then(used)
-        && let Some(usages) = by_used.get_mut(&former)
-    {
-        usages.remove(&change.key);
-        if usages.is_empty() {
-            by_used.remove(&former);
+    for former in change.old.as_deref().and_then(used).into_iter().flat_map(places) {
+        if let Some(usages) = by_used.get_mut(&former) {
+            usages.remove(&change.key);
+            if usages.is_empty() {
+                by_used.remove(&former);
+            }
         }
     }
     if let Some(new) = &change.new {
         let usage = new.to_value();
-        if let Some(used) = UsedName::of(&usage) {
-            let note = UsageNote::of(&usage);
-            by_used.entry(used).or_default().insert(change.key.clone(), note);
+        let note = UsageNote::of(&usage);
+        for used in UsedName::of(&usage).into_iter().flat_map(places) {
+            by_used
+                .entry(used)
+                .or_default()
+                .insert(change.key.clone(), note.clone());
         }
     }
+}
+
+fn places(used: UsedName) -> BTreeSet<UsedName> {
+    [used.anywhere(), used].into()
 }
 
 fn api(group: &str, kind: &str, plural: &str, namespaced: bool) -> Arc<ApiType> {

@@ -39,14 +39,20 @@ pub(super) fn options(port: u16) -> WebhookOptions {
 
 /// The kind, without its schema.
 pub(super) async fn install_usages(stage: &GuardStage) {
+    install(stage, ["Usage", "usages", "Namespaced"]).await;
+}
+
+async fn install(stage: &GuardStage, [kind, plural, scope]: [&str; 3]) {
     let crd = json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": "usages.protection.crossplane.io"},
+        "metadata": {"name": format!("{plural}.protection.crossplane.io")},
         "spec": {
             "group": "protection.crossplane.io",
-            "scope": "Namespaced",
-            "names": {"kind": "Usage", "listKind": "UsageList", "plural": "usages", "singular": "usage"},
+            "scope": scope,
+            "names": {
+                "kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": kind.to_lowercase(),
+            },
             "versions": [{
                 "name": "v1beta1", "served": true, "storage": true,
                 "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
@@ -57,24 +63,46 @@ pub(super) async fn install_usages(stage: &GuardStage) {
 }
 
 async fn protect(stage: &GuardStage, name: &str, of: &str, uid: Option<&Value>) {
-    let mut usage = json!({
-        "apiVersion": "protection.crossplane.io/v1beta1", "kind": "Usage",
-        "metadata": {"name": name},
-        "spec": {
-            "of": {"apiVersion": "v1", "kind": "ConfigMap", "resourceRef": {"name": of}},
-            "by": {"apiVersion": "v1", "kind": "ConfigMap", "resourceRef": {"name": "app"}},
-        },
+    let spec = json!({
+        "of": {"apiVersion": "v1", "kind": "ConfigMap", "resourceRef": {"name": of}},
+        "by": {"apiVersion": "v1", "kind": "ConfigMap", "resourceRef": {"name": "app"}},
     });
+    let usage = make(stage, USAGES, "Usage", name, &spec).await;
     if let Some(uid) = uid {
-        let record = json!({"of": {"uid": uid}}).to_string();
-        usage["metadata"]["annotations"] = json!({"crossbridge.dev/usage": record});
+        let record = json!({"usage": usage["metadata"]["uid"], "of": {"uid": uid}}).to_string();
+        let recorded = json!({"metadata": {"annotations": {"crossbridge.dev/usage": record}}});
+        stage
+            .admin
+            .patch(&format!("{USAGES}/{name}"), &recorded)
+            .await
+            .unwrap();
     }
-    let created = async {
-        while stage.admin.create(USAGES, &usage).await.is_err() {
+}
+
+/// As soon as the kind is served.
+async fn make(stage: &GuardStage, path: &str, kind: &str, name: &str, spec: &Value) -> Value {
+    let usage = json!({
+        "apiVersion": "protection.crossplane.io/v1beta1", "kind": kind, "metadata": {"name": name}, "spec": spec,
+    });
+    within(async {
+        loop {
+            if let Ok(usage) = stage.admin.create(path, &usage).await {
+                return usage;
+            }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-    };
-    within(created).await;
+    })
+    .await
+}
+
+/// It can be deleted at first, and is refused once the webhook knows the usage.
+async fn refuses(stage: &GuardStage, path: &str) {
+    within(async {
+        while stage.admin.try_delete(path).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
 }
 
 pub(super) async fn certificates(stage: &GuardStage) -> Certificates {
@@ -119,12 +147,7 @@ async fn the_webhook_answers_as_that_of_crossplane() {
     let db = stage.map("db", true).await;
     protect(&stage, "u", "db", Some(&db["metadata"]["uid"])).await;
     let path = format!("{MAPS}/db");
-    within(async {
-        while stage.admin.try_delete(&path).await.is_ok() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    })
-    .await;
+    refuses(&stage, &path).await;
     // A dry run writes nothing.
     assert!(stage.admin.try_delete(&path).await.is_err());
     assert!(stage.admin.get(&path).await.unwrap()["metadata"]["annotations"][ATTEMPT].is_null());
@@ -150,7 +173,13 @@ async fn the_webhook_answers_as_that_of_crossplane() {
     stage.delete("stale").await.unwrap();
     stage.map("next", true).await;
     protect(&stage, "of-former", "next", Some(&"former".into())).await;
-    stage.delete("next").await.unwrap();
+    within(async {
+        // The usage protected whatever has the name before it recorded which it is about.
+        while stage.delete("next").await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
 
     let update = json!({"uid": "q", "operation": "UPDATE", "kind": {"group": "", "version": "v1", "kind": "ConfigMap"}});
     assert_eq!(
@@ -165,6 +194,44 @@ async fn the_webhook_answers_as_that_of_crossplane() {
     assert!(stage.refusal("db").await.contains("failed calling webhook"));
     stage.map("free", false).await;
     stage.delete("free").await.unwrap();
+}
+
+#[tokio::test]
+async fn the_webhook_protects_namespaces_and_what_is_in_none() {
+    let stage = GuardStage::new(Options::default()).await;
+    install_usages(&stage).await;
+    install(&stage, ["ClusterUsage", "clusterusages", "Cluster"]).await;
+    let bridge = stage.webhook(options(0)).await;
+    bridge.proved().await;
+    let marked = |name: &str| json!({"name": name, "labels": {"crossplane.io/in-use": "true"}});
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": marked("reader"), "rules": [],
+    });
+    stage.admin.create(roles, &role).await.unwrap();
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": marked("kept")});
+    stage
+        .admin
+        .create("/api/v1/namespaces", &namespace)
+        .await
+        .unwrap();
+    let used = |api_version: &str, kind: &str, name: &str| {
+        let of = json!({"apiVersion": api_version, "kind": kind, "resourceRef": {"name": name}});
+        json!({"of": of, "reason": "the test needs it"})
+    };
+    let of = used("rbac.authorization.k8s.io/v1", "ClusterRole", "reader");
+    make(&stage, USAGES, "Usage", "reader", &of).await;
+    let cluster_usages = "/apis/protection.crossplane.io/v1beta1/clusterusages";
+    make(
+        &stage,
+        cluster_usages,
+        "ClusterUsage",
+        "kept",
+        &used("v1", "Namespace", "kept"),
+    )
+    .await;
+    refuses(&stage, &format!("{roles}/reader")).await;
+    refuses(&stage, "/api/v1/namespaces/kept").await;
 }
 
 #[tokio::test]
