@@ -33,11 +33,17 @@ impl Secrets {
             .try_for_each(|key| check::secret_key(key, &format!("{FIELD}[{key:?}]")))
     }
 
-    /// Takes out the keys that a kind does not declare, and returns them.
-    pub fn take_undeclared(&mut self, kind: &Kind) -> Vec<String> {
+    /// The keys that a kind does not declare.
+    pub fn undeclared(&self, kind: &Kind) -> Vec<String> {
         let is_declared = |key: &str| kind.connection_keys.iter().any(|declared| declared.name == key);
-        let taken = self.0.extract_if(.., |key, _| !is_declared(key));
-        taken.map(|(key, _)| key).collect()
+        self.0.keys().filter(|key| !is_declared(key)).cloned().collect()
+    }
+
+    /// Takes them out, and returns them.
+    pub fn take_undeclared(&mut self, kind: &Kind) -> Vec<String> {
+        let undeclared = self.undeclared(kind);
+        self.0.retain(|key, _| !undeclared.contains(key));
+        undeclared
     }
 }
 

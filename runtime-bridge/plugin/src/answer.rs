@@ -1,9 +1,7 @@
 //! What is checked of an answer beside its own form: whether it fits what was sent, and what the kind declares.
 
-use std::collections::BTreeSet;
-
 use bridge_core::{
-    external::{Call, Failure, ObserveResult, Outcome, OutcomeResult, Secrets, Warning},
+    external::{Call, Failure, ObserveResult, Outcome, OutcomeResult, Warning},
     kind::{DiffMode, Kind},
 };
 use crossbridge_proto::v1alpha1 as wire;
@@ -33,7 +31,8 @@ pub fn observed(
             return Err(Violation::new("up_to_date", Rule::RequiredWhere { when }));
         }
         let details = &mut found.connection_details;
-        take_undeclared([details], kind, &mut found.warnings, on_undeclared);
+        let undeclared = details.take_undeclared(kind);
+        warn(&undeclared, "left out", &mut found.warnings, on_undeclared);
     }
     Ok(result)
 }
@@ -58,32 +57,21 @@ where
             .take_if(|observation| names.iter().any(|name| observation.check_name(name).is_err()));
     }
     if let Some(kind) = kind {
-        let mut all = vec![&mut outcome.connection_details];
-        if let OutcomeResult::Completed(completed) = &mut outcome.result {
-            all.extend(
-                completed
-                    .observation
-                    .as_mut()
-                    .map(|found| &mut found.connection_details),
-            );
+        if let OutcomeResult::Completed(completed) = &mut outcome.result
+            && let Some(observation) = &mut completed.observation
+        {
+            // Each of them is observed again.
+            observation.connection_details.take_undeclared(kind);
         }
-        take_undeclared(all, kind, &mut outcome.warnings, on_undeclared);
+        let undeclared = outcome.connection_details.undeclared(kind);
+        warn(&undeclared, "published", &mut outcome.warnings, on_undeclared);
     }
     Ok(outcome)
 }
 
-/// What the kind does not declare is left out, and said; the rest of the answer counts, as its name and its details may never come again. A plugin that
-/// was replaced declares more than is known of it for a moment: then it is asked anew.
-fn take_undeclared<'a>(
-    details: impl IntoIterator<Item = &'a mut Secrets>,
-    kind: &Kind,
-    warnings: &mut Vec<Warning>,
-    on_undeclared: impl FnOnce(),
-) {
-    let keys = details
-        .into_iter()
-        .flat_map(|details| details.take_undeclared(kind));
-    let keys: BTreeSet<String> = keys.collect();
+/// A plugin that was replaced declares more than is known of it for a moment: it is asked anew. The rest of its answer counts, and what may never come
+/// again is kept.
+fn warn(keys: &[String], what: &str, warnings: &mut Vec<Warning>, on_undeclared: impl FnOnce()) {
     if keys.is_empty() {
         return;
     }
@@ -96,7 +84,7 @@ fn take_undeclared<'a>(
     warnings.push(Warning {
         reason: UNDECLARED.to_owned(),
         message: format!(
-            "left out connection details that the kind does not declare among its connection_keys: {}{}",
+            "{what} connection details that the kind does not declare among its connection_keys: {}{}",
             shown.join(", "),
             if keys.len() > SHOWN_KEYS { ", …" } else { "" },
         ),

@@ -79,7 +79,8 @@ pub struct PropagationFailure {
 impl ClaimMemory {
     /// Takes in what a complete snapshot shows.
     pub(super) fn completed(&mut self, snapshot: &Snapshot) {
-        self.refused_report.begin_pass(snapshot.now);
+        self.refused_report
+            .begin_pass(snapshot.claim.is_deleting(), snapshot.now);
         let is_unknown = matches!(snapshot.xr, ObjectState::Unknown(_) | ObjectState::KindGone);
         self.unknown_since = is_unknown.then(|| self.unknown_since.unwrap_or(snapshot.now));
         if let ObjectState::Exists(xr) = &snapshot.xr {
@@ -133,6 +134,9 @@ impl ClaimMemory {
         }
         if matches!(action, Action::WriteStatus(_)) {
             self.refused_report.refuse();
+            if self.refused_report.is_given_up() {
+                self.failed_writes = 0;
+            }
         }
         let reason = match action {
             Action::RemoveFinalizer => ClaimEvent::DeleteCompositeResource,

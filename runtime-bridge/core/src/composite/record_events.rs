@@ -149,7 +149,12 @@ pub(super) fn write_failed(memory: &mut CompositeMemory, action: &Action, failur
         && failure.kind == ApiFailureKind::Rejected
     {
         match &write.desired {
-            None => memory.refused_report.refuse(),
+            None => {
+                memory.refused_report.refuse();
+                if memory.refused_report.is_given_up() {
+                    memory.failed_writes = 0;
+                }
+            }
             Some(desired) => {
                 memory.rejected_status = Some(Box::new(RejectedStatus {
                     desired: desired.clone(),

@@ -40,20 +40,24 @@ impl RefusedReport {
         self.0 = None;
     }
 
-    /// A pass begins.
-    pub fn begin_pass(&mut self, now: Timestamp) {
+    /// A pass begins. Before the deletion there is no report of it.
+    pub fn begin_pass(&mut self, is_deleting: bool, now: Timestamp) {
+        if !is_deleting {
+            self.0 = None;
+        }
         if let Some(refused) = &mut self.0 {
             refused.retry_at.get_or_insert(now + TRY_AGAIN);
         }
     }
 
+    /// It has been refused so often that the next pass goes on without it: then that need not wait as long as the refusals were.
+    pub fn is_given_up(&self) -> bool {
+        self.0.as_ref().is_some_and(|refused| refused.times >= TRIES)
+    }
+
     /// Until when it is not written again; `None`: it is written.
     pub fn held_until(&self, now: Timestamp) -> Option<Timestamp> {
-        let retry_at = self
-            .0
-            .as_ref()
-            .filter(|refused| refused.times >= TRIES)?
-            .retry_at?;
+        let retry_at = self.0.as_ref().filter(|_| self.is_given_up())?.retry_at?;
         (now < retry_at && !Rule::RefusedReportHoldsNothing.is_off()).then_some(retry_at)
     }
 }

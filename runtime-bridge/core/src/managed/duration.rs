@@ -19,30 +19,50 @@ pub fn parse_go(text: &str) -> Option<Duration> {
     if rest == "0" {
         return Some(Duration::ZERO);
     }
-    let mut total = Duration::ZERO;
+    let mut total: u128 = 0;
     if rest.is_empty() {
         return None;
     }
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let number: f64 = rest[..digits].parse().ok()?;
+        let number = &rest[..digits];
         rest = &rest[digits..];
         let letters = rest
             .find(|c: char| c.is_ascii_digit() || c == '.')
             .unwrap_or(rest.len());
         let unit = match &rest[..letters] {
-            "ns" => 1e-9,
-            "us" | "µs" | "μs" => 1e-6,
-            "ms" => 1e-3,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
+            "ns" => 1,
+            "us" | "µs" | "μs" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "m" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
             _ => return None,
         };
-        total = total.checked_add(Duration::try_from_secs_f64(number * unit).ok()?)?;
+        total = total.checked_add(nanos(number, unit)?)?;
         rest = &rest[letters..];
     }
+    let total = Duration::from_nanos(u64::try_from(total).ok()?);
     Some(total).filter(|total| *total <= LONGEST)
+}
+
+/// As exact as Go: a float of seconds would lose milliseconds of years.
+fn nanos(number: &str, unit: u128) -> Option<u128> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+        return None;
+    }
+    // What follows is less than a nanosecond of an hour.
+    let fraction = &fraction[..fraction.len().min(15)];
+    let read = |digits: &str| {
+        if digits.is_empty() {
+            Some(0)
+        } else {
+            digits.parse::<u128>().ok()
+        }
+    };
+    let part = read(fraction)? * unit / 10_u128.pow(u32::try_from(fraction.len()).ok()?);
+    read(whole)?.checked_mul(unit)?.checked_add(part)
 }
 
 #[cfg(test)]
@@ -57,6 +77,12 @@ mod tests {
             ("1h30m5s", Some(5405.0)),
             ("1.5h", Some(5400.0)),
             ("100ms", Some(0.1)),
+            ("134240932100ms", Some(134_240_932.1)),
+            (".5s", Some(0.5)),
+            ("1.s", Some(1.0)),
+            ("0.0000000000000001h", Some(0.0)),
+            (".s", None),
+            ("1.2.3s", None),
             ("0", Some(0.0)),
             ("", None),
             ("5", None),

@@ -224,14 +224,20 @@ impl ConfigIdentity {
     /// As far as one can tell, names mean the same in both: the same config, or two that act as the same identity, with the same settings. An
     /// identity that one side does not know does not part them.
     pub fn shares_names_with(&self, other: &Self) -> bool {
-        let known = !self.identity.is_empty() && self.identity == other.identity;
+        let known = self.tells_identity() && self.identity == other.identity;
         let same = self.id == other.id && !self.acts_as_another(other);
         self.settings == other.settings && (known || same)
     }
 
     /// Both say as whom they act, and it is not the same.
     pub fn acts_as_another(&self, other: &Self) -> bool {
-        !self.identity.is_empty() && !other.identity.is_empty() && self.identity != other.identity
+        self.tells_identity() && other.tells_identity() && self.identity != other.identity
+    }
+
+    /// One in which a credential was hidden without a digest, as by older bridges, is that of any account.
+    fn tells_identity(&self) -> bool {
+        let is_hidden = self.identity.contains("[redacted]") && !self.identity.contains("(sha256:");
+        !self.identity.is_empty() && !is_hidden
     }
 
     /// What a look by the newer one has shown to be the same place is recorded as that. An identity that the same config does not tell any more is

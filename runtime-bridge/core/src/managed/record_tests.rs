@@ -1,5 +1,7 @@
 use serde_json::json;
 
+use crate::external::Document;
+
 use super::{ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedParameters, Stored, Unreadable};
 
 fn of_parameters(parameters: &serde_json::Value) -> Record {
@@ -133,4 +135,27 @@ fn a_record_without_a_format_is_of_the_first() {
     assert!(text.contains("\"format\":1"), "{text}");
     let read = Stored::read(Some(&text.replace(",\"format\":1", "")), "uid-1");
     assert_eq!(read, Stored::Owned(Box::new(record)));
+}
+
+#[test]
+fn an_identity_that_was_hidden_without_a_digest_is_that_of_any_account() {
+    let of = |identity: &str| ConfigIdentity {
+        id: "one".to_owned(),
+        identity: identity.to_owned(),
+        settings: String::new(),
+        unknown: Document::new(),
+    };
+    let old = of("subscription [redacted]");
+    let new = of("subscription [redacted] (sha256:0123456789abcdef)");
+    assert!(!old.acts_as_another(&new) && old.shares_names_with(&new));
+    let other = of("subscription [redacted] (sha256:fedcba9876543210)");
+    assert!(new.acts_as_another(&other) && !new.shares_names_with(&other));
+    let elsewhere = ConfigIdentity {
+        id: "two".to_owned(),
+        ..old.clone()
+    };
+    assert!(
+        !old.shares_names_with(&elsewhere),
+        "of two configs it says nothing"
+    );
 }

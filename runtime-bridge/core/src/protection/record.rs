@@ -9,7 +9,7 @@ use crate::composite::ResourceRef;
 /// What a usage keeps of its resources, in annotation [`RECORD`](super::names::RECORD).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Uid of the usage itself: one that was restored from a backup bears the record of its former self.
+    /// Uid of the usage itself: one that was restored from a backup bears the record of its former self. Empty: of an older bridge.
     pub usage: String,
     /// The used one.
     pub of: Identity,
@@ -35,7 +35,7 @@ impl Record {
             by => Some(Identity::parse(by)?),
         };
         Some(Self {
-            usage: record["usage"].as_str()?.to_owned(),
+            usage: record["usage"].as_str().unwrap_or_default().to_owned(),
             of: Identity::parse(&record["of"])?,
             by,
         })

@@ -203,13 +203,18 @@ impl Usage {
     /// The objects that it is about, as they were found first. That of a former self speaks of objects that may be no more.
     pub fn record(&self) -> Option<Record> {
         let record = Record::parse(self.annotation(names::RECORD)?)?;
-        (record.usage == self.uid() || Rule::UsageRecordIsItsOwn.is_off()).then_some(record)
+        let is_its_own = record.usage.is_empty() || record.usage == self.uid();
+        (is_its_own || Rule::UsageRecordIsItsOwn.is_off()).then_some(record)
     }
 
     /// Uid of what uses the resource: as recorded, else as the owner reference has it that Crossplane sets.
     pub fn using_uid(&self) -> Option<String> {
         if let Some(record) = self.record() {
             return record.by.map(|by| by.uid);
+        }
+        // Of a former self, the owner reference is that one's, too.
+        if self.annotation(names::RECORD).is_some() {
+            return None;
         }
         let naming = self.naming(Side::Using)?;
         let Which::Name(name) = naming.which else {
@@ -328,6 +333,6 @@ mod tests {
         assert_eq!(of.using_uid().as_deref(), Some("3"));
         // Restored from a backup.
         of.0.object_mut()["metadata"]["uid"] = "another".into();
-        assert_eq!(of.using_uid().as_deref(), Some("1"));
+        assert_eq!(of.using_uid(), None);
     }
 }

@@ -76,6 +76,24 @@ impl NamedObject {
 }
 
 impl UsageView {
+    /// One that may not be seen, of which the label of its object tells.
+    pub fn unseen(id: &ObjectId, object: &LiveObject) -> Self {
+        Self {
+            uid: String::new(),
+            title: "a usage that cannot be listed".to_owned(),
+            details: object.annotation(names::IN_USE_BY).unwrap_or_default().to_owned(),
+            created: None,
+            controller: None,
+            is_deleting: false,
+            has_finalizer: true,
+            of: Some(NamedObject {
+                id: id.clone(),
+                uid: Some(object.uid().to_owned()),
+            }),
+            by: None,
+        }
+    }
+
     /// What is stored of a usage.
     pub fn of(usage: &Usage) -> Self {
         let record = usage.record();

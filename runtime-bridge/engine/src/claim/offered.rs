@@ -183,8 +183,8 @@ impl Follow {
             }
         }
         // Of one kind, one at a time.
-        let succeeds = offer.served.take().is_some();
-        let reconciler = ClaimReconciler::new(&self.shared, Arc::clone(terms), Arc::clone(api), succeeds);
+        offer.served = None;
+        let reconciler = ClaimReconciler::new(&self.shared, Arc::clone(terms), Arc::clone(api));
         let reason = format!("{} offers it", terms.definition);
         let served = engine.serve(reconciler.controller(&reason));
         tracing::info!(definition = terms.definition, kind = %api.kind, version = api.version, "serving claims");

@@ -18,26 +18,20 @@ pub struct ClaimReconciler {
     pub(super) api: Arc<ApiType>,
     pub(super) memories: Memories<ClaimMemory>,
     stopped: AtomicBool,
-    /// It took the place of another one of this process, whose memory it does not have, at this time.
+    /// Until when another one of this process had its kind, whose memory it does not have.
     succeeded_at: Option<Timestamp>,
 }
 
 impl ClaimReconciler {
-    /// Of one kind, as its definition has it. Another version is another reconciler; other terms can be [set](Self::set_terms). `succeeds`: this process
-    /// had one before.
-    pub fn new(
-        shared: &Arc<CompositeShared>,
-        terms: Arc<Terms>,
-        api: Arc<ApiType>,
-        succeeds: bool,
-    ) -> Arc<Self> {
+    /// Of one kind, as its definition has it. Another version is another reconciler; other terms can be [set](Self::set_terms).
+    pub fn new(shared: &Arc<CompositeShared>, terms: Arc<Terms>, api: Arc<ApiType>) -> Arc<Self> {
         Arc::new(Self {
             shared: Arc::clone(shared),
             terms: RwLock::new(terms),
+            succeeded_at: shared.served_until(&api.kind),
             api,
             memories: Memories::default(),
             stopped: AtomicBool::new(false),
-            succeeded_at: succeeds.then(|| shared.clock.now()),
         })
     }
 
@@ -74,6 +68,7 @@ impl ClaimReconciler {
 
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
+        self.shared.end_serving(&self.api.kind);
         self.shared.secret_users.forget_kind(&self.api.kind);
     }
 }

@@ -214,13 +214,12 @@ impl CompositeReconciler {
         let store = &self.shared.store;
         let stored = StoredUsages::new(store);
         // First: a list that is completed in between brings usages that are then found.
-        let is_marked = seen
-            .values()
-            .any(|seen| matches!(seen, ObjectState::Exists(object) if !object.is_deleting() && Mark::of(object).label));
-        let unknown = unknown_usages(&self.shared.watches, is_marked);
+        let unknown = unknown_usages(&self.shared.watches, false);
+        let unseen = self.unseen_usages(seen);
         if stored.is_empty() {
             return InUse {
                 unknown,
+                usages: unseen,
                 ..InUse::default()
             };
         }
@@ -234,10 +233,31 @@ impl CompositeReconciler {
         let name = snapshot.xr.name();
         let xr = store.get(&Key::new(self.api.kind.clone(), snapshot.xr.namespace(), name));
         InUse {
-            usages: usages.into_values().collect(),
+            usages: usages.into_values().chain(unseen).collect(),
             unknown,
             ancestors: xr.map(|xr| ancestors(store, &xr)).unwrap_or_default(),
         }
+    }
+
+    /// Those that the bridge has no right to see, as for a moment after a start: labels tell of them.
+    fn unseen_usages(&self, seen: &BTreeMap<ObjectId, ObjectState>) -> Vec<UsageView> {
+        let marked = seen.iter().filter_map(|(id, seen)| match seen {
+            ObjectState::Exists(object) if Mark::of(object).label => Some((id, object)),
+            _ => None,
+        });
+        let marked: Vec<_> = marked.collect();
+        // Who asks has them looked up and followed: only what is marked does.
+        let watches = &self.shared.watches;
+        if marked.is_empty()
+            || unknown_usages(watches, false).is_some()
+            || unknown_usages(watches, true).is_none()
+        {
+            return Vec::new();
+        }
+        marked
+            .into_iter()
+            .map(|(id, object)| UsageView::unseen(id, object))
+            .collect()
     }
 
     /// Whether the kinds that the last run desires are namespaced, as far as they are served.

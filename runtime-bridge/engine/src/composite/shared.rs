@@ -1,7 +1,7 @@
 //! What the controllers of all composite resources of a process share.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -13,6 +13,7 @@ use bridge_core::{
     composite::Settings,
     driver::{ApiFailure, ApiFailureKind, Leadership as Right},
     function::Functions,
+    watch_plan::GroupKind,
 };
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -72,6 +73,8 @@ pub struct CompositeShared {
     pub(crate) leadership: Leadership,
     pub(crate) detached: Detached,
     draining: AtomicBool,
+    /// Kinds that were served, and when that ended: what was sent then is remembered nowhere.
+    ended: Mutex<BTreeMap<GroupKind, Timestamp>>,
     /// The term of leading, and when it began by the clock.
     term: Mutex<(u64, Timestamp)>,
 }
@@ -112,8 +115,19 @@ impl CompositeShared {
             leadership: options.leadership,
             detached: options.detached,
             draining: AtomicBool::new(false),
+            ended: Mutex::default(),
             term: Mutex::new((0, engine.clock.now())),
         })
+    }
+
+    /// Nobody serves the kind from now on, until somebody else does.
+    pub(crate) fn end_serving(&self, kind: &GroupKind) {
+        self.ended.lock().insert(kind.clone(), self.clock.now());
+    }
+
+    /// When serving the kind ended last; `None`: this process never served it.
+    pub(crate) fn served_until(&self, kind: &GroupKind) -> Option<Timestamp> {
+        self.ended.lock().get(kind).copied()
     }
 
     /// Functions answer again, or listen elsewhere: composite resources whose last run waits for one of them get their turns.

@@ -55,7 +55,7 @@ pub struct DefinitionReconciler {
     /// What is waited for, by the name of the definition that is being deleted.
     pub(super) removals: Mutex<BTreeMap<String, (GroupKind, Subscription)>>,
     pub(super) unlisted_since: UnlistedSince,
-    composites: Arc<CompositeShared>,
+    pub(super) composites: Arc<CompositeShared>,
 }
 
 impl DefinitionReconciler {

@@ -112,7 +112,7 @@ impl DefinitionReconciler {
             .is_some();
         let offers_none = rendered.claim.is_none() && again.is_none() && are_known;
         if offers_none && definition.has_finalizer(OFFERED_FINALIZER) {
-            return self.remove_finalizers(&said, &[OFFERED_FINALIZER]).await;
+            self.remove_finalizers(&said, &[OFFERED_FINALIZER]).await?;
         }
         // Else a CRD that changes is its turn.
         let pauses = [composite.not_before, claim_not_before];

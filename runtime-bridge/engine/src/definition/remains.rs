@@ -8,7 +8,10 @@ use bridge_core::{
         Side, readable_version,
         teardown::{Crd, Instance, Objects, Seen, Unlisted},
     },
-    protection::{UsageView, names::IN_USE},
+    protection::{
+        UsageView,
+        names::{IN_USE, IN_USE_BY},
+    },
     reasons::DefinitionReason,
     watch_plan::GroupKind,
 };
@@ -59,13 +62,8 @@ impl DefinitionReconciler {
         composites: Option<Value>,
     ) -> Observed {
         let [claims, composites] = [claims, composites].map(|crd| crd.map(|crd| watched(engine, crd)));
-        let is_marked = [&claims, &composites]
-            .into_iter()
-            .flatten()
-            .flat_map(|remains| &remains.objects)
-            .any(|object| object.label(IN_USE) == Some("true"));
         // Before the usages are looked up: a list of them that ends in between brings usages that are then found.
-        let unlisted = self.unlisted(engine, definition, is_marked);
+        let unlisted = self.unlisted(engine, definition);
         let crd_of = |remains: &Option<Remains>| {
             let remains = remains.as_ref()?;
             let objects = Objects::Watched(self.instances(&remains.objects));
@@ -120,13 +118,27 @@ impl DefinitionReconciler {
             uid: object.uid().to_owned(),
             resource_version: object.resource_version(),
             is_deleting: object.is_deleting(),
-            used_by: usages.protecting(object).first().map(UsageView::text),
+            used_by: usages
+                .protecting(object)
+                .first()
+                .map(UsageView::text)
+                .or_else(|| self.unseen_usage(object)),
         };
         objects.iter().map(instance).collect()
     }
 
-    fn unlisted(&self, engine: &Engine, definition: &Object, is_marked: bool) -> Option<Unlisted> {
-        let why = unknown_usages(&engine.watches, is_marked).filter(|_| definition.is_deleting());
+    /// A usage that the bridge has no right to see, as for a moment after a start: the label tells of it.
+    fn unseen_usage(&self, object: &Object) -> Option<String> {
+        let is_marked = object.label(IN_USE) == Some("true");
+        let is_unseen = is_marked && unknown_usages(&self.composites.watches, true).is_some();
+        is_unseen.then(|| {
+            let by = object.annotation(IN_USE_BY);
+            by.unwrap_or("a usage that cannot be listed").to_owned()
+        })
+    }
+
+    fn unlisted(&self, engine: &Engine, definition: &Object) -> Option<Unlisted> {
+        let why = unknown_usages(&engine.watches, false).filter(|_| definition.is_deleting());
         let Some(why) = why else {
             self.unlisted_since.end(definition.uid());
             return None;

@@ -103,7 +103,7 @@ impl ServedTypes {
         let Some(engine) = self.engine.upgrade() else {
             return;
         };
-        let succeeds = match served.get(&terms.definition) {
+        match served.get(&terms.definition) {
             Some(known) if known.goes_on(terms, crd) => {
                 let former = known.reconciler.terms();
                 if *former == **terms {
@@ -126,10 +126,10 @@ impl ServedTypes {
                 return;
             }
             // Of one kind, one at a time.
-            Some(_) => served.remove(&terms.definition).is_some(),
-            None => false,
-        };
-        let reconciler = CompositeReconciler::new(&self.composites, Arc::clone(terms), api(terms), succeeds);
+            Some(_) => drop(served.remove(&terms.definition)),
+            None => {}
+        }
+        let reconciler = CompositeReconciler::new(&self.composites, Arc::clone(terms), api(terms));
         let reason = format!("{} defines it", terms.definition);
         let handle = engine.serve(reconciler.controller(&reason));
         tracing::info!(definition = terms.definition, kind = %terms.kind, version = terms.version, "serving composite resources");

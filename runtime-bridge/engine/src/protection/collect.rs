@@ -170,11 +170,24 @@ impl UsageReconciler {
         finder.see_live(&reference, None).await
     }
 
+    /// The used resource of one that Crossplane made may be selected by labels alone.
+    async fn found_or_selected(&self, usage: &Usage) -> Option<ResourceRef> {
+        if let Some(found) = self.found(usage, Side::Used) {
+            return Some(found);
+        }
+        let controller = usage.controller();
+        let controller = controller.and_then(|controller| controller["uid"].as_str());
+        match self.resolve(&usage.naming(Side::Used)?, controller).await {
+            Resolution::Found(reference, _) => Some(reference),
+            _ => None,
+        }
+    }
+
     /// The first of the owners of the used resource that is there; absent: there is none.
     async fn observe_owner(&self, usage: &Usage) -> ObjectState {
         let finder = Finder::in_any_version(&self.shared);
-        let Some(used) = self.found(usage, Side::Used) else {
-            return ObjectState::Absent;
+        let Some(used) = self.found_or_selected(usage).await else {
+            return ObjectState::Unknown("it is not known which resource is used".to_owned());
         };
         let used = match finder.see_live(&used, None).await {
             ObjectState::Exists(used) => used,

@@ -1,14 +1,14 @@
 //! A plugin that says too much, too long, or what it was told in confidence.
 
 use bridge_core::{
-    external::{CallError, ObserveResult, Secrets},
+    external::{Call, CallError, ObserveResult, Secrets, Verb},
     limits,
     port::External,
 };
 use bridge_plugin::{ConnectionStatus, HandshakeError, Plugin};
 use crossbridge_proto::v1alpha1::{
-    ConnectionKey, Document, Effect, Failure, FailureCode as WireCode, FieldDiff, FieldViolation,
-    Observation, ObserveResponse, ResourceKind, Warning, observe_response,
+    Completed, ConnectionKey, CreateResponse, Document, Effect, Failure, FailureCode as WireCode, FieldDiff,
+    FieldViolation, Observation, ObserveResponse, Outcome, ResourceKind, Warning, observe_response, outcome,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -175,6 +175,31 @@ async fn connection_details_that_are_not_declared_are_left_out() {
     let message =
         r#"left out connection details that the kind does not declare among its connection_keys: "random""#;
     assert_eq!(warnings, [("UndeclaredConnectionDetails", message)]);
+}
+
+/// They may be given once, and never come again.
+#[tokio::test]
+async fn connection_details_of_an_outcome_are_kept_though_they_are_not_declared() {
+    let fake = Fake::start(Script {
+        create: Say::Answer(CreateResponse {
+            outcome: Some(Outcome {
+                external_name: "logs".into(),
+                connection_details: [("password".to_owned(), vec![1])].into(),
+                result: Some(outcome::Result::Completed(Completed::default())),
+                ..Outcome::default()
+            }),
+        }),
+        ..Script::default()
+    });
+    let plugin = fake.connect().await;
+    let mut call = Call::new(Verb::Create, target(), desired(), in_seconds(30));
+    call.token = "123e4567-e89b-12d3-a456-426614174000".into();
+    let outcome = plugin.execute(&call).await.unwrap();
+    assert_eq!(
+        outcome.connection_details,
+        Secrets([("password".to_owned(), vec![1])].into())
+    );
+    assert_eq!(outcome.warnings[0].reason, "UndeclaredConnectionDetails");
 }
 
 /// Else a Delete would go to what was found.

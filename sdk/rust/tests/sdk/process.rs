@@ -127,7 +127,8 @@ async fn a_call_that_blocks_a_thread_for_ever_keeps_no_process_alive() -> TestRe
     let running = tokio::spawn(async move { client.create(request).await });
     until("the call to have begun", || things.join("blocks").exists()).await;
     process.signal("TERM").await;
-    within("the running call", running).await??;
+    // Whoever is first, the plugin or this client, says that the time is over.
+    let _ = within("the running call", running).await?;
     let (code, said) = process.end().await;
     assert_eq!(code, Some(0), "{said}");
     Ok(())

@@ -89,12 +89,11 @@ impl UsageNote {
     }
 }
 
-/// As recorded by the usage of this uid, and not by its former self.
+/// As recorded by the usage of this uid, or by an older bridge, and not by its former self.
 fn used_uid(record: &str, usage: &str) -> Option<String> {
-    let record: Value = serde_json::from_str(record)
-        .ok()
-        .filter(|record: &Value| record["usage"] == usage)?;
-    Some(record["of"]["uid"].as_str()?.to_owned())
+    let record: Value = serde_json::from_str(record).ok()?;
+    let is_its_own = record["usage"].is_null() || record["usage"] == usage;
+    is_its_own.then(|| record["of"]["uid"].as_str().map(str::to_owned))?
 }
 
 fn group(api_version: &str) -> &str {

@@ -9,7 +9,7 @@ use super::{
     state::{self, COMPOSED, controller, is_composite_kind, is_deleting},
     trouble::resource_name,
 };
-use crate::simulation::{environment::Environment, invariants::text};
+use crate::simulation::environment::Environment;
 
 /// A `ConfigMap` of a user that nobody composes.
 const BYSTANDER: &str = "bystander";
@@ -102,10 +102,14 @@ impl Environment {
     pub(super) fn delete_usages_of_deleted(&self) {
         let holding: Vec<String> = {
             let state = self.kube.state();
-            let began = |uid: &str| state::object_of(&state, uid).and_then(|found| deleted_at(found.object));
             let holds = |usage: &&Value| {
-                let made = text(usage, "/metadata/creationTimestamp");
-                began(&state::used(usage)).is_some_and(|began| made <= began)
+                let used = state::used(usage);
+                let now = state::object_of(&state, &used);
+                let began = state::as_deletion_began(&state, &used);
+                // It bore no label then, and does now.
+                let came_later = now.is_some_and(|now| state::is_in_use(now.object))
+                    && began.is_some_and(|began| !state::is_in_use(began));
+                came_later && began.and_then(deleted_at) >= usage["metadata"]["creationTimestamp"].as_str()
             };
             // What goes with its composite resource goes by itself.
             let is_kept = |usage: &&Value| {

@@ -134,6 +134,15 @@ pub(super) fn has_usage(state: &ClusterState, object: &Value) -> bool {
     usages(state).any(|usage| usage["spec"]["of"]["kind"] == object["kind"] && owner(usage) == owner(object))
 }
 
+/// What has this uid, as it was when its deletion began.
+pub(super) fn as_deletion_began<'a>(state: &'a ClusterState, uid: &str) -> Option<&'a Value> {
+    let revision = deletion_began(state, uid)?;
+    let mut commits = state.history.iter();
+    commits
+        .find(|commit| commit.revision == revision)
+        .map(|commit| &commit.new)
+}
+
 /// The revision of the commit that began to delete what has this uid.
 pub(super) fn deletion_began(state: &ClusterState, uid: &str) -> Option<u64> {
     let mut commits = state.history.iter().rev();

@@ -341,7 +341,6 @@ fn a_usage_that_a_backup_brings_back_protects_what_is_there_now() {
     for (kind, name) in [("Db", "db"), ("App", "app"), ("Usage", "usage")] {
         world.api.edit(&id(kind, name), |object| {
             object["metadata"]["uid"] = format!("restored-{name}").into();
-            object["metadata"]["ownerReferences"] = json!([]);
         });
     }
     world.restart();

@@ -97,12 +97,21 @@ async fn make(stage: &GuardStage, path: &str, kind: &str, name: &str, spec: &Val
 
 /// It can be deleted at first, and is refused once the webhook knows the usage.
 async fn refuses(stage: &GuardStage, path: &str) {
-    within(async {
-        while stage.admin.try_delete(path).await.is_ok() {
+    let refused = within(async {
+        loop {
+            if let Err(refused) = stage.admin.try_delete(path).await {
+                return refused;
+            }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     })
     .await;
+    assert!(
+        refused
+            .to_string()
+            .contains("This resource is in-use by 1 usage(s)"),
+        "{refused}"
+    );
 }
 
 pub(super) async fn certificates(stage: &GuardStage) -> Certificates {
