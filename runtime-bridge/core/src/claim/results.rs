@@ -79,8 +79,8 @@ pub struct PropagationFailure {
 impl ClaimMemory {
     /// Takes in what a complete snapshot shows.
     pub(super) fn completed(&mut self, snapshot: &Snapshot) {
-        self.refused_report
-            .begin_pass(snapshot.claim.is_deleting(), snapshot.now);
+        let reports = snapshot.claim.is_deleting() && !snapshot.claim.is_paused();
+        self.refused_report.begin_pass(reports, snapshot.now);
         let is_unknown = matches!(snapshot.xr, ObjectState::Unknown(_) | ObjectState::KindGone);
         self.unknown_since = is_unknown.then(|| self.unknown_since.unwrap_or(snapshot.now));
         if let ObjectState::Exists(xr) = &snapshot.xr {

@@ -40,9 +40,9 @@ impl RefusedReport {
         self.0 = None;
     }
 
-    /// A pass begins. Before the deletion there is no report of it.
-    pub fn begin_pass(&mut self, is_deleting: bool, now: Timestamp) {
-        if !is_deleting {
+    /// A pass begins. `reports`: it reports a deletion, which is neither before that nor while it is paused.
+    pub fn begin_pass(&mut self, reports: bool, now: Timestamp) {
+        if !reports {
             self.0 = None;
         }
         if let Some(refused) = &mut self.0 {

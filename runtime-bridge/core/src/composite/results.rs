@@ -129,8 +129,8 @@ impl CompositeMemory {
         if let Some(rejected) = &mut self.rejected_status {
             rejected.retry_at.get_or_insert(snapshot.now + TRY_AGAIN);
         }
-        self.refused_report
-            .begin_pass(snapshot.xr.is_deleting(), snapshot.now);
+        let reports = snapshot.xr.is_deleting() && !snapshot.xr.is_paused();
+        self.refused_report.begin_pass(reports, snapshot.now);
         let may_pass = matches!(&snapshot.choice, Err(problem) if problem.may_pass);
         let facts = Facts::new(snapshot, self);
         let is_unknown = may_pass || facts.unknown().is_some();

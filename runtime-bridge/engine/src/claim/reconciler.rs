@@ -18,8 +18,6 @@ pub struct ClaimReconciler {
     pub(super) api: Arc<ApiType>,
     pub(super) memories: Memories<ClaimMemory>,
     stopped: AtomicBool,
-    /// Until when another one of this process had its kind, whose memory it does not have.
-    succeeded_at: Option<Timestamp>,
 }
 
 impl ClaimReconciler {
@@ -28,7 +26,6 @@ impl ClaimReconciler {
         Arc::new(Self {
             shared: Arc::clone(shared),
             terms: RwLock::new(terms),
-            succeeded_at: shared.served_until(&api.kind),
             api,
             memories: Memories::default(),
             stopped: AtomicBool::new(false),
@@ -38,7 +35,8 @@ impl ClaimReconciler {
     /// Who knows what was sent before this does not decide here: as if another process had led until then.
     pub(super) fn term_began(&self) -> Timestamp {
         let began = self.shared.term_began();
-        self.succeeded_at.map_or(began, |at| at.max(began))
+        let former = self.shared.served_until(&self.api.kind);
+        former.map_or(began, |at| at.max(began))
     }
 
     /// What its definition says now.

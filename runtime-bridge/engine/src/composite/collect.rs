@@ -7,11 +7,11 @@ use std::{
 
 use bridge_core::{
     composite::{
-        Additions, Composite, ContentDigest, InUse, Lookup, ObjectId, ObjectState, Reservation, ResourceRef,
-        RunState, Snapshot, names, requires, secrets_that_count,
+        Additions, Composite, ContentDigest, InUse, LiveObject, Lookup, ObjectId, ObjectState, Reservation,
+        ResourceRef, RunState, Snapshot, names, requires, secrets_that_count,
     },
     function::{ResourceSelector, SchemaSelector},
-    protection::{Mark, UsageView},
+    protection::{Mark, UsageView, unlisted},
     watch_plan::GroupKind,
 };
 use futures::{StreamExt, stream};
@@ -215,7 +215,11 @@ impl CompositeReconciler {
         let stored = StoredUsages::new(store);
         // First: a list that is completed in between brings usages that are then found.
         let unknown = unknown_usages(&self.shared.watches, false);
-        let unseen = self.unseen_usages(seen);
+        let unseen = if unknown.is_none() {
+            self.unseen_usages(seen)
+        } else {
+            Vec::new()
+        };
         if stored.is_empty() {
             return InUse {
                 unknown,
@@ -239,25 +243,23 @@ impl CompositeReconciler {
         }
     }
 
-    /// Those that the bridge has no right to see, as for a moment after a start: labels tell of them.
+    /// Those that the bridge has no right to see, as for a moment after a start: labels tell of them. Asked after it was known that no others are unknown.
     fn unseen_usages(&self, seen: &BTreeMap<ObjectId, ObjectState>) -> Vec<UsageView> {
         let marked = seen.iter().filter_map(|(id, seen)| match seen {
             ObjectState::Exists(object) if Mark::of(object).label => Some((id, object)),
             _ => None,
         });
         let marked: Vec<_> = marked.collect();
-        // Who asks has them looked up and followed: only what is marked does.
-        let watches = &self.shared.watches;
-        if marked.is_empty()
-            || unknown_usages(watches, false).is_some()
-            || unknown_usages(watches, true).is_none()
-        {
+        // Who asks for a kind has it looked up and followed: only what is marked does.
+        let why = (!marked.is_empty()).then(|| unknown_usages(&self.shared.watches, true));
+        let Some(why) = why.flatten() else {
             return Vec::new();
-        }
-        marked
-            .into_iter()
-            .map(|(id, object)| UsageView::unseen(id, object))
-            .collect()
+        };
+        let usage = |(id, object): (&ObjectId, &Arc<LiveObject>)| UsageView {
+            details: unlisted(&why),
+            ..UsageView::unseen(id, object)
+        };
+        marked.into_iter().map(usage).collect()
     }
 
     /// Whether the kinds that the last run desires are namespaced, as far as they are served.

@@ -36,8 +36,6 @@ pub struct CompositeReconciler {
     pub(super) memories: Memories<CompositeMemory>,
     pub(super) runs: Runs,
     stopped: AtomicBool,
-    /// Until when another one of this process had its kind, whose memory it does not have.
-    succeeded_at: Option<Timestamp>,
     pub(super) confirmation: Confirmation,
 }
 
@@ -47,7 +45,6 @@ impl CompositeReconciler {
         Arc::new(Self {
             shared: Arc::clone(shared),
             terms: RwLock::new(terms),
-            succeeded_at: shared.served_until(&api.kind),
             api,
             memories: Memories::default(),
             runs: Runs::default(),
@@ -59,7 +56,8 @@ impl CompositeReconciler {
     /// Who knows what was sent before this does not decide here: as if another process had led until then.
     pub(super) fn term_began(&self) -> Timestamp {
         let began = self.shared.term_began();
-        self.succeeded_at.map_or(began, |at| at.max(began))
+        let former = self.shared.served_until(&self.api.kind);
+        former.map_or(began, |at| at.max(began))
     }
 
     /// What its definition says now.

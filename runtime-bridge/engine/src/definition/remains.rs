@@ -8,10 +8,7 @@ use bridge_core::{
         Side, readable_version,
         teardown::{Crd, Instance, Objects, Seen, Unlisted},
     },
-    protection::{
-        UsageView,
-        names::{IN_USE, IN_USE_BY},
-    },
+    protection::{UsageView, names::IN_USE, unlisted},
     reasons::DefinitionReason,
     watch_plan::GroupKind,
 };
@@ -112,6 +109,13 @@ impl DefinitionReconciler {
     }
 
     fn instances(&self, objects: &[Arc<Object>]) -> Vec<Instance> {
+        let is_marked = |object: &Object| object.label(IN_USE) == Some("true");
+        // Those that the bridge has no right to see, as for a moment after a start: labels tell of them. First: a list that ends in between brings usages
+        // that are then found.
+        let unseen = objects.iter().any(|object| is_marked(object));
+        let unseen = unseen
+            .then(|| unknown_usages(&self.composites.watches, true))
+            .flatten();
         let usages = StoredUsages::new(&self.store);
         let instance = |object: &Arc<Object>| Instance {
             name: object.key().to_string(),
@@ -122,19 +126,9 @@ impl DefinitionReconciler {
                 .protecting(object)
                 .first()
                 .map(UsageView::text)
-                .or_else(|| self.unseen_usage(object)),
+                .or_else(|| unseen.as_deref().filter(|_| is_marked(object)).map(unlisted)),
         };
         objects.iter().map(instance).collect()
-    }
-
-    /// A usage that the bridge has no right to see, as for a moment after a start: the label tells of it.
-    fn unseen_usage(&self, object: &Object) -> Option<String> {
-        let is_marked = object.label(IN_USE) == Some("true");
-        let is_unseen = is_marked && unknown_usages(&self.composites.watches, true).is_some();
-        is_unseen.then(|| {
-            let by = object.annotation(IN_USE_BY);
-            by.unwrap_or("a usage that cannot be listed").to_owned()
-        })
     }
 
     fn unlisted(&self, engine: &Engine, definition: &Object) -> Option<Unlisted> {

@@ -49,6 +49,71 @@ async fn may_write_crds(stage: &Stage, is_allowed: bool) {
     grant(stage, &rules, &known).await;
 }
 
+/// Gives the bridge all rights, or all but those to see usages.
+async fn may_list_usages(stage: &Stage, is_allowed: bool) {
+    let all = ["*"];
+    let groups = [
+        "",
+        "apiextensions.crossplane.io",
+        "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
+        "events.k8s.io",
+        "shop.example.org",
+    ];
+    let on_usages = if is_allowed { &all[..] } else { &["create"] };
+    let rules = json!([
+        {"apiGroups": groups, "resources": all, "verbs": all},
+        {"apiGroups": ["protection.crossplane.io"], "resources": all, "verbs": on_usages},
+    ]);
+    let known = Known {
+        attributes: json!({"verb": "list", "group": "protection.crossplane.io", "resource": "usages"}),
+        is_allowed,
+    };
+    grant(stage, &rules, &known).await;
+}
+
+/// As for a moment after a start: of a usage that may not be seen its label tells.
+#[tokio::test]
+async fn what_is_marked_is_kept_while_usages_may_not_be_listed() {
+    let mut stage = Stage::bare().await;
+    let kubeconfig = credentials(&mut stage);
+    may_list_usages(&stage, false).await;
+    let bridge = Bridge::start_as(kubeconfig, Settings::default()).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = format!("{}/a", orders(&namespace));
+    let wanted = order("a", &json!({"first": "1", "second": "2"}));
+    stage.create(&orders(&namespace), &wanted).await;
+    stage.ready(&path).await;
+    let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
+    let composed = stage
+        .admin
+        .get(&format!("{maps}?labelSelector=crossplane.io/composite"))
+        .await
+        .unwrap();
+    let mut composed = composed["items"].as_array().unwrap().iter();
+    let first = composed.find(|map| map["data"]["value"] == "1").unwrap();
+    let first = format!("{maps}/{}", first["metadata"]["name"].as_str().unwrap());
+    let marked = json!({"metadata": {"labels": {"crossplane.io/in-use": "true"}}});
+    stage.admin.patch(&first, &marked).await.unwrap();
+
+    stage.admin.delete(&path).await.unwrap();
+    let blocked = stage.condition(&path, "DeletionBlocked", "InUse").await;
+    let conditions = blocked["status"]["conditions"].to_string();
+    assert!(conditions.contains("usages cannot be listed"), "{conditions}");
+    assert_eq!(
+        stage.values(&namespace).await,
+        ["1"],
+        "what bears no label is deleted"
+    );
+
+    may_list_usages(&stage, true).await;
+    stage.gone(&path).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
+    bridge.end().await;
+}
+
 /// By a bridge that has served nothing yet.
 #[tokio::test]
 async fn orders_are_composed_though_their_crd_may_not_be_written() {
