@@ -3,6 +3,7 @@
 use bridge_core::{
     external::{Call, Failure, ObserveResult, Outcome, OutcomeResult, Warning},
     kind::{DiffMode, Kind},
+    reasons::WarningEvent,
 };
 use crossbridge_proto::v1alpha1 as wire;
 use crossbridge_types::{ConfigVerdict, Rule, Violation};
@@ -30,8 +31,7 @@ pub fn observed(
             let when = "where the plugin compares";
             return Err(Violation::new("up_to_date", Rule::RequiredWhere { when }));
         }
-        let details = &mut found.connection_details;
-        let undeclared = details.take_undeclared(kind);
+        let undeclared = found.connection_details.take_undeclared(kind);
         warn(&undeclared, "left out", &mut found.warnings, on_undeclared);
     }
     Ok(result)
@@ -82,7 +82,7 @@ fn warn(keys: &[String], what: &str, warnings: &mut Vec<Warning>, on_undeclared:
         .map(|key| format!("{key:?}"))
         .collect();
     warnings.push(Warning {
-        reason: UNDECLARED.to_owned(),
+        reason: WarningEvent::UndeclaredConnectionDetails.as_str().to_owned(),
         message: format!(
             "{what} connection details that the kind does not declare among its connection_keys: {}{}",
             shown.join(", "),
@@ -90,9 +90,6 @@ fn warn(keys: &[String], what: &str, warnings: &mut Vec<Warning>, on_undeclared:
         ),
     });
 }
-
-/// Reason of the warning.
-const UNDECLARED: &str = "UndeclaredConnectionDetails";
 
 /// So many keys are named.
 const SHOWN_KEYS: usize = 5;

@@ -13,10 +13,11 @@ use super::root;
 use super::tokens::tokens;
 
 /// Where reasons are given.
-const SOURCES: [&str; 3] = [
+const SOURCES: [&str; 4] = [
     "runtime-bridge/core/src",
     "runtime-bridge/engine/src",
     "runtime-bridge/src",
+    "runtime-bridge/plugin/src",
 ];
 /// Where they are declared.
 const DECLARED: &str = "runtime-bridge/core/src/reasons";

@@ -31,6 +31,7 @@ reasons! {
         PluginUnavailable = "of a config: the plugin cannot be reached, so that nothing of its objects is observed or changed; one event for all of them",
         RecreatingExternalResource = "the resource existed, was deleted by another actor, and is created anew" => "find out who deleted it",
         LeftExternalResource = "an object was deleted without its resource; the message names what was left, and why",
+        UndeclaredConnectionDetails = "an answer has connection keys that the kind does not declare, as for a moment after an upgrade of the plugin; the message names them" => "if it stays: a bug of the plugin",
         UsageAccounting = "of a config: its deletion waits for objects; the message names or counts them",
     }
 }

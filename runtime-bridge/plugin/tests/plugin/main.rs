@@ -6,3 +6,4 @@ mod fake;
 mod handshake;
 mod hostile;
 mod transport;
+mod undeclared;
