@@ -74,6 +74,14 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// The version of the used object, if it exists.
+    pub fn used_version(&self) -> Option<&'a str> {
+        match self.fate(Side::Used) {
+            Fate::Exists(_, object) => Some(object.resource_version()),
+            _ => None,
+        }
+    }
+
     /// By what a live read that does not find an object is remembered: its uid, else its name.
     pub fn mark_of_absence(&self, side: Side) -> Option<String> {
         let known = match side {

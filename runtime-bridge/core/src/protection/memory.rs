@@ -27,8 +27,8 @@ pub struct UsageMemory {
     pub(super) using_lived: Option<Timestamp>,
     /// What the last live read showed of the controller.
     pub(super) controller: Option<ControllerState>,
-    /// A live read found nothing that owns the used resource.
-    pub(super) owner_is_gone: bool,
+    /// The version of the used resource of which a live read found that nothing owns it: another one may name another owner.
+    pub(super) ownerless: Option<String>,
     /// Something could not be read: until when nothing is read again, and why.
     pub(super) failed_read: Option<(Timestamp, String)>,
     /// The write of the used resource that failed.

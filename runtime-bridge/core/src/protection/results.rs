@@ -173,8 +173,10 @@ fn observed(
             return;
         }
         Subject::Owner => {
-            memory.owner_is_gone = matches!(state, ObjectState::Absent);
-            if !memory.owner_is_gone {
+            if matches!(state, ObjectState::Absent) {
+                let used = Facts::new(snapshot, memory).used_version();
+                memory.ownerless = used.map(ToOwned::to_owned);
+            } else {
                 let why = "the store does not show its owner yet".to_owned();
                 memory.failed_read = Some((moment.now + SHOWN_SOON, why));
             }

@@ -115,7 +115,7 @@ fn bulk(of: &Facts, using: Option<Timestamp>) -> Course {
 /// That nothing owns the used resource any more counts only when a read past the caches shows it: else what a live owner has would be deleted.
 pub(super) fn owner_is_unread(of: &Facts) -> bool {
     of.snapshot.owner == ControllerState::Gone
-        && !of.memory.owner_is_gone
+        && (of.memory.ownerless.is_none() || of.memory.ownerless.as_deref() != of.used_version())
         && !Rule::OwnerIsReadLive.is_off()
         && !Rule::ReplayBelongsToTeardown.is_off()
 }

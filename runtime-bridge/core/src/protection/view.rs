@@ -76,12 +76,12 @@ impl NamedObject {
 }
 
 impl UsageView {
-    /// One that may not be seen, of which the label of its object tells.
-    pub fn unseen(id: &ObjectId, object: &LiveObject) -> Self {
+    /// One that may not be listed, for this reason, and of which the label of its object is known alone.
+    pub fn unlisted(id: &ObjectId, object: &LiveObject, why: &str) -> Self {
         Self {
             uid: String::new(),
             title: "a usage that cannot be listed".to_owned(),
-            details: object.annotation(names::IN_USE_BY).unwrap_or_default().to_owned(),
+            details: unlisted(why),
             created: None,
             controller: None,
             is_deleting: false,

@@ -11,7 +11,7 @@ use bridge_core::{
         ResourceRef, RunState, Snapshot, names, requires, secrets_that_count,
     },
     function::{ResourceSelector, SchemaSelector},
-    protection::{Mark, UsageView, unlisted},
+    protection::{Mark, UsageView},
     watch_plan::GroupKind,
 };
 use futures::{StreamExt, stream};
@@ -54,7 +54,7 @@ impl CompositeReconciler {
             function_news,
             namespaced,
             reserved,
-            term_began: self.term_began(),
+            term_began: shared.remembers_since(&self.api.kind),
             may_act: false,
             settings: Arc::clone(&shared.settings),
             jitter: random::fraction(),
@@ -215,15 +215,15 @@ impl CompositeReconciler {
         let stored = StoredUsages::new(store);
         // First: a list that is completed in between brings usages that are then found.
         let unknown = unknown_usages(&self.shared.watches, false);
-        let unseen = if unknown.is_none() {
-            self.unseen_usages(seen)
+        let forbidden = if unknown.is_none() {
+            self.forbidden_usages(seen)
         } else {
             Vec::new()
         };
         if stored.is_empty() {
             return InUse {
                 unknown,
-                usages: unseen,
+                usages: forbidden,
                 ..InUse::default()
             };
         }
@@ -237,14 +237,14 @@ impl CompositeReconciler {
         let name = snapshot.xr.name();
         let xr = store.get(&Key::new(self.api.kind.clone(), snapshot.xr.namespace(), name));
         InUse {
-            usages: usages.into_values().chain(unseen).collect(),
+            usages: usages.into_values().chain(forbidden).collect(),
             unknown,
             ancestors: xr.map(|xr| ancestors(store, &xr)).unwrap_or_default(),
         }
     }
 
-    /// Those that the bridge has no right to see, as for a moment after a start: labels tell of them. Asked after it was known that no others are unknown.
-    fn unseen_usages(&self, seen: &BTreeMap<ObjectId, ObjectState>) -> Vec<UsageView> {
+    /// Those that the bridge has no right to list, as for a moment after a start: labels stand for them. Asked after it was known that no others are unknown.
+    fn forbidden_usages(&self, seen: &BTreeMap<ObjectId, ObjectState>) -> Vec<UsageView> {
         let marked = seen.iter().filter_map(|(id, seen)| match seen {
             ObjectState::Exists(object) if Mark::of(object).label => Some((id, object)),
             _ => None,
@@ -255,10 +255,7 @@ impl CompositeReconciler {
         let Some(why) = why.flatten() else {
             return Vec::new();
         };
-        let usage = |(id, object): (&ObjectId, &Arc<LiveObject>)| UsageView {
-            details: unlisted(&why),
-            ..UsageView::unseen(id, object)
-        };
+        let usage = |(id, object): (&ObjectId, &Arc<LiveObject>)| UsageView::unlisted(id, object, &why);
         marked.into_iter().map(usage).collect()
     }
 

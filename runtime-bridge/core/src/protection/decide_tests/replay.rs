@@ -6,7 +6,7 @@ use crate::composite::Settings;
 /// Nothing uses the resource any more, and its label is off; where nothing owns it, a live read has shown that.
 fn left(edit: impl FnOnce(&mut Snapshot, &mut LiveObject)) -> String {
     let mut memory = settled();
-    memory.owner_is_gone = true;
+    memory.ownerless = Some(bare().resource_version().to_owned());
     left_with(&memory, edit)
 }
 
@@ -51,6 +51,12 @@ fn what_has_lost_its_owner_is_deleted_with_the_last_usage() {
 #[test]
 fn that_nothing_owns_it_is_read_live_first() {
     let mut memory = settled();
+    assert_eq!(
+        left_with(&memory, |of, _| of.owner = ControllerState::Gone),
+        "observe owner"
+    );
+    // Of another version of what is used, which may name another owner.
+    memory.ownerless = Some("another".to_owned());
     assert_eq!(
         left_with(&memory, |of, _| of.owner = ControllerState::Gone),
         "observe owner"
