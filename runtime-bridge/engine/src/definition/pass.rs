@@ -71,10 +71,10 @@ impl DefinitionReconciler {
         };
         let definition = &definition;
         self.serve_as_found(definition, composite.crd.as_ref(), By::Pass(term));
-        // An error of one side keeps nothing from being said of the other.
         // Claims of other names go first: of two kinds of claims one alone is served.
         let former = former_claim_crd(definition, &engine.watches);
         let offered = rendered.claim.as_ref().filter(|_| former.is_none());
+        // An error of one side keeps nothing from being said of the other.
         let claim = match offered {
             Some(crd) => Some(self.bring(definition, Side::Claim, crd).await),
             None => None,

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{
     controller::DefinitionReconciler,
-    crds::{claim_crd, claim_crd_left},
+    crds::{claim_crd, claim_crd_left, former_claim_crd},
     instance_deletions::{Failed, InstanceDeletions, Outcome},
     remains::{Observed, Remains},
     served_types::By,
@@ -74,7 +74,10 @@ impl DefinitionReconciler {
         engine: &Arc<Engine>,
         definition: &Arc<Object>,
     ) -> Result<Option<SideState>, ApiError> {
-        let claims = self.claims_crd(engine, definition).await?;
+        let claims = match former_claim_crd(definition, &engine.watches) {
+            Some(name) => self.crds.read(&name).await?,
+            None => return Ok(None),
+        };
         let mut observed = self.observe(engine, definition, claims, None);
         loop {
             let Some(plan) = teardown::withdraw(&observed.seen, self.clock.now()) else {
