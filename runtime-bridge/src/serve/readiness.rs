@@ -1,11 +1,7 @@
 //! What keeps a bridge from being ready, and what is shown without that.
 
 use bridge_engine::{
-    lease::LeadershipState,
-    object::ApiType,
-    serve::KindStatus,
-    state::{EngineState, KindState},
-    watch::WatchState,
+    lease::LeadershipState, object::ApiType, serve::KindStatus, state::EngineState, watch::WatchState,
 };
 use bridge_plugin::ConnectionStatus;
 
@@ -93,21 +89,16 @@ pub(super) fn watched(state: EngineState) -> Vec<(String, Result<(), String>)> {
         "watch CustomResourceDefinition".to_owned(),
         synced(state.definitions),
     );
-    let kinds = state.kinds.into_iter().map(
-        |KindState {
-             watch,
-             served,
-             of_user,
-             ..
-         }| match watch.state {
+    let kinds = state.kinds.into_iter().map(|kind| {
+        let (is_ours, watch) = (kind.served && !kind.of_user, kind.watch);
+        let is_secrets = watch.kind == ApiType::secrets().kind;
+        match watch.state {
             // They can be read all the same.
-            WatchState::Forbidden(why) if watch.kind == ApiType::secrets().kind => (
+            WatchState::Forbidden(why) if is_secrets => (
                 format!("watch Secret: forbidden, read every few seconds instead: {why}"),
                 Ok(()),
             ),
-            state if served && !of_user || watch.kind == ApiType::secrets().kind => {
-                (format!("watch {}", watch.kind), synced(state))
-            }
+            state if is_ours || is_secrets => (format!("watch {}", watch.kind), synced(state)),
             // What depends on it says so by itself, and waits alone.
             state => match synced(state) {
                 Ok(()) => (format!("watch {}", watch.kind), Ok(())),
@@ -116,8 +107,8 @@ pub(super) fn watched(state: EngineState) -> Vec<(String, Result<(), String>)> {
                     Ok(()),
                 ),
             },
-        },
-    );
+        }
+    });
     std::iter::once(definitions).chain(kinds).collect()
 }
 
@@ -126,7 +117,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use bridge_core::{queue::Counts, watch_plan::GroupKind};
-    use bridge_engine::watch::KindWatch;
+    use bridge_engine::{state::KindState, watch::KindWatch};
 
     use super::*;
 

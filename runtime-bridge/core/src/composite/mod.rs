@@ -26,6 +26,7 @@ mod choose;
 mod choose_tests;
 mod circuit;
 mod comparison;
+mod completed;
 mod composed;
 mod connection;
 mod context;

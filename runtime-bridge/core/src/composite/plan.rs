@@ -158,7 +158,7 @@ fn overridden(warning: &DesiredWarning) -> Event {
     Event::warning(CompositeEvent::NamespaceOverridden, &warning.to_string())
 }
 
-/// Its reference goes: somebody else controls it.
+/// Its reference goes: it has another owner.
 fn dropped(id: &ObjectId, object: &LiveObject) -> Event {
     let message = format!(
         "dropped the reference to {id}, which {} controls: it is neither changed nor deleted",

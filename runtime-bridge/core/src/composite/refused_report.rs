@@ -1,4 +1,4 @@
-//! The status of a deletion that the API server refuses, as the type's schema requires a field that nobody has set: what is to be deleted does not
+//! The status of a deletion that the API server refuses, as the type's schema requires a field that no function has set: what is to be deleted does not
 //! wait for it. An event tells of it.
 
 use std::time::Duration;
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::rule::Rule;
 
-/// Refused so often in a row it is not waited for: somebody's policy may refuse one by mistake.
+/// Refused so often in a row it is not waited for: a policy may refuse one by mistake.
 const TRIES: u32 = 3;
 
 /// It is tried again after this: the schema may have been mended.

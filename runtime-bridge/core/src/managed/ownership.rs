@@ -39,8 +39,8 @@ pub trait Neighbours {
     fn get(&self, namespace: &str, name: &str) -> Option<Neighbour>;
 }
 
-/// Of the kinds of one plugin: one claim for each canonical id, and one canonical id for each object. Kept by those alone who have a right to it, or a restart would give
-/// it to whoever observes first.
+/// Of the kinds of one plugin: one claim for each canonical id, and one canonical id for each object. Kept by those alone who have a right to it, or a
+/// restart would give it to the first that observes.
 #[derive(Debug, Clone, Default)]
 pub struct OwnershipClaims {
     by_id: BTreeMap<String, Claim>,

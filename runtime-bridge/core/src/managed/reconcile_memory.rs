@@ -51,6 +51,7 @@ pub struct ReconcileMemory {
     pub(super) leaving_since: Option<Timestamp>,
     /// What the API server made of the newest status, where it did not store it as it was sent.
     pub(super) status_echo: StatusEcho,
+    /// Until when `atProvider` is left out of the status, as it was refused.
     pub(super) at_provider_refusal: AtProviderRefusal,
     /// How many status writes came lately for texts and data alone.
     pub(super) status_pace: StatusPace,

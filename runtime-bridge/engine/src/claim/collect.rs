@@ -37,7 +37,7 @@ impl ClaimReconciler {
             in_use: None,
             unknown_usages: None,
             is_unwatched: false,
-            term_began: self.term_began(),
+            term_began: shared.remembers_since(&self.api.kind),
             may_act: false,
             settings: Arc::clone(&shared.settings),
             now: shared.clock.now(),

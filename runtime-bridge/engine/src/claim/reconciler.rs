@@ -6,7 +6,6 @@ use std::sync::{
 };
 
 use bridge_core::{claim::ClaimMemory, definition::Terms, driver::Leadership as Right};
-use jiff::Timestamp;
 use parking_lot::RwLock;
 
 use crate::{composite::CompositeShared, object::ApiType, shell::Memories};
@@ -30,13 +29,6 @@ impl ClaimReconciler {
             memories: Memories::default(),
             stopped: AtomicBool::new(false),
         })
-    }
-
-    /// Who knows what was sent before this does not decide here: as if another process had led until then.
-    pub(super) fn term_began(&self) -> Timestamp {
-        let began = self.shared.term_began();
-        let former = self.shared.served_until(&self.api.kind);
-        former.map_or(began, |at| at.max(began))
     }
 
     /// What its definition says now.

@@ -14,7 +14,6 @@ use bridge_core::{
     driver::Leadership as Right,
     queue::{Priority, Wake},
 };
-use jiff::Timestamp;
 use parking_lot::RwLock;
 
 use super::{
@@ -51,13 +50,6 @@ impl CompositeReconciler {
             stopped: AtomicBool::new(false),
             confirmation: Confirmation::default(),
         })
-    }
-
-    /// Who knows what was sent before this does not decide here: as if another process had led until then.
-    pub(super) fn term_began(&self) -> Timestamp {
-        let began = self.shared.term_began();
-        let former = self.shared.served_until(&self.api.kind);
-        former.map_or(began, |at| at.max(began))
     }
 
     /// What its definition says now.

@@ -73,7 +73,7 @@ pub struct CompositeShared {
     pub(crate) leadership: Leadership,
     pub(crate) detached: Detached,
     draining: AtomicBool,
-    /// Kinds that were served, and when that ended: what was sent then is remembered nowhere.
+    /// Kinds of which a reconciler has ended, and when the last one did.
     ended: Mutex<BTreeMap<GroupKind, Timestamp>>,
     /// The term of leading, and when it began by the clock.
     term: Mutex<(u64, Timestamp)>,
@@ -120,14 +120,16 @@ impl CompositeShared {
         })
     }
 
-    /// Nobody serves the kind from now on, until somebody else does.
+    /// A reconciler of the kind has ended: the next one has none of its memory.
     pub(crate) fn end_serving(&self, kind: &GroupKind) {
         self.ended.lock().insert(kind.clone(), self.clock.now());
     }
 
-    /// When serving the kind ended last; `None`: this process never served it.
-    pub(crate) fn served_until(&self, kind: &GroupKind) -> Option<Timestamp> {
-        self.ended.lock().get(kind).copied()
+    /// From when on all that was sent for objects of the kind is remembered: since this process leads, and since another reconciler of it ended.
+    pub(crate) fn remembers_since(&self, kind: &GroupKind) -> Timestamp {
+        let ended = self.ended.lock().get(kind).copied();
+        let began = self.term_began();
+        ended.map_or(began, |ended| ended.max(began))
     }
 
     /// Functions answer again, or listen elsewhere: composite resources whose last run waits for one of them get their turns.

@@ -1,5 +1,7 @@
 //! Whether everything is as it should be.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::{
@@ -142,10 +144,12 @@ impl Run {
     /// For whoever replays the seed: all that could be in the way.
     pub(super) fn note_what_is_left(&self) {
         let state = self.environment.kube.state();
-        let kinds = state::COMPOSED
+        let mut kinds = BTreeSet::from(state::COMPOSED);
+        kinds.extend(self.plan.kinds.iter().map(|kind| (kind.plural(), GROUP)));
+        for object in kinds
             .into_iter()
-            .chain(self.plan.kinds.iter().map(|kind| (kind.plural(), GROUP)));
-        for object in kinds.flat_map(|(plural, group)| state.all(plural, group)) {
+            .flat_map(|(plural, group)| state.all(plural, group))
+        {
             let metadata = &object["metadata"];
             let (conditions, spec) = (&object["status"]["conditions"], &object["spec"]);
             self.environment.log.note(|| {
